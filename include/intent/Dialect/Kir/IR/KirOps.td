@@ -1,0 +1,266 @@
+#ifndef INTENT_DIALECT_KIR_IR_KIROPS_TD
+#define INTENT_DIALECT_KIR_IR_KIROPS_TD
+
+include "intent/Dialect/Kir/IR/KirBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===- interface ---------------------------------------------------------------------------------------===//
+
+def Kir_KernelOp : Kir_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface]> {
+  let summary = "one logical computation: public parameters in author order";
+  let description = [{
+    Argument attributes: `kir.name` (the author's name, required), and for views `kir.noalias` (unit),
+    `kir.alias` (group name), `kir.strides` (array of integer, symbol string or unit for unconstrained).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The author's name of parameter `i`.
+    ::llvm::StringRef getParameterName(unsigned i);
+  }];
+}
+def Kir_ReturnOp : Kir_Op<"return", [Terminator, HasParent<"KernelOp">]> {
+  let summary = "end of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+def Kir_YieldOp : Kir_Op<"yield", [Pure, Terminator]> {
+  let summary = "values leaving a region";
+  let arguments = (ins Variadic<Kir_Value>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
+}
+
+//===- extents and domains -----------------------------------------------------------------------------===//
+
+def Kir_SymbolOp : Kir_Op<"symbol"> {
+  let summary = "gives a run-time index value a name that extents may use";
+  let description = "`kir.symbol \"?0\" = %n`: later extents may name the atom `?0`; its value is `%n`.";
+  let arguments = (ins StrAttr:$name, Index:$value);
+  let assemblyFormat = "$name `=` $value attr-dict";
+}
+def Kir_ExtentOp : Kir_Op<"extent", [Pure]> {
+  let summary = "the value of an extent";
+  let arguments = (ins Kir_ExtentAttr:$extent);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$extent attr-dict";
+}
+def Kir_CheckExtentOp : Kir_Op<"check_extent"> {
+  let summary = "two extents that could not be proven equal, required equal where this stands";
+  let description = "Launch-visible ones are checked at each call; the message names what the author wrote.";
+  let arguments = (ins Kir_ExtentAttr:$lhs, Kir_ExtentAttr:$rhs, StrAttr:$message);
+  let assemblyFormat = "$lhs `equals` $rhs $message attr-dict";
+}
+def Kir_DomainOp : Kir_Op<"domain", [Pure]> {
+  let summary = "the coordinates start, start + step, ... below stop";
+  let arguments = (ins Index:$start, Index:$stop, Index:$step);
+  let results = (outs Kir_DomainType:$result);
+  let assemblyFormat = "$start `to` $stop `step` $step attr-dict `:` type($result)";
+}
+def Kir_SubregionOp : Kir_Op<"subregion", [Pure]> {
+  let summary = "members of a domain whose coordinates lie in [begin, end); coordinates stay absolute";
+  let arguments = (ins Kir_DomainType:$source, Index:$begin, Index:$end);
+  let results = (outs Kir_DomainType:$result);
+  let assemblyFormat = "$source `[` $begin `:` $end `]` attr-dict `:` type($source) `->` type($result)";
+}
+def Kir_IndicesOp : Kir_Op<"indices", [Pure]> {
+  let summary = "the coordinates of a domain as an index tensor";
+  let arguments = (ins Kir_DomainType:$domain);
+  let results = (outs Kir_TensorType:$result);
+  let assemblyFormat = "$domain attr-dict `:` type($domain) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- accesses ----------------------------------------------------------------------------------------===//
+
+def Kir_ReadOp : Kir_Op<"read", [MemoryEffects<[MemRead]>]> {
+  let summary = "elements of a view selected by one index per view axis";
+  let description = [{
+    An index is an integer scalar, a domain or an integer tensor. Domains add one result axis each in
+    view order; tensors broadcast together (the frontend has made their types equal) and add their joint
+    axes once, where the first of them stands. All scalars: the result is a scalar. A lane out of range
+    reads a typed zero.
+  }];
+  let arguments = (ins Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$view `[` ($indices^ `:` type($indices))? `]` attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_WriteOp : Kir_Op<"write", [MemoryEffects<[MemWrite]>]> {
+  let summary = "stores a value of exactly the index result's shape";
+  let arguments = (ins Kir_Value:$value, Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices);
+  let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+def Kir_ExtractOp : Kir_Op<"extract", [Pure]> {
+  let summary = "elements of a tensor value, indexed as `kir.read` indexes a view, positions from 0";
+  let arguments = (ins Kir_TensorType:$source, Variadic<Kir_IndexItem>:$indices);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$source `[` ($indices^ `:` type($indices))? `]` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- values ------------------------------------------------------------------------------------------===//
+
+def Kir_ConstantOp : Kir_Op<"constant", [Pure, ConstantLike]> {
+  let summary = "a scalar constant";
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs Intent_Scalar:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Kir_UnaryOp : Kir_Op<"unary", [Pure, SameOperandsAndResultType]> {
+  let arguments = (ins Intent_UnaryKind:$kind, Kir_Value:$value, UnitAttr:$approximate, UnitAttr:$flush_to_zero);
+  let results = (outs Kir_Value:$result);
+  let summary = "element-wise function of one operand";
+  let assemblyFormat = "$kind $value (`approximate` $approximate^)? (`ftz` $flush_to_zero^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+def Kir_BinaryOp : Kir_Op<"binary", [Pure, SameOperandsAndResultType]> {
+  let summary = "element-wise function of two operands of one type";
+  let description = "`div` is float only; with `approximate` it is `I.fdiv(approximate=True)`.";
+  let arguments = (ins Intent_BinaryKind:$kind, Kir_Value:$lhs, Kir_Value:$rhs, UnitAttr:$approximate, UnitAttr:$flush_to_zero);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs (`approximate` $approximate^)? (`ftz` $flush_to_zero^)? attr-dict `:` type($lhs)";
+  let hasVerifier = 1;
+}
+def Kir_CompareOp : Kir_Op<"compare", [Pure, SameTypeOperands]> {
+  let summary = "element-wise comparison";
+  let arguments = (ins Intent_ComparePredicate:$predicate, Kir_Value:$lhs, Kir_Value:$rhs);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_FmaOp : Kir_Op<"fma", [Pure, SameOperandsAndResultType]> {
+  let summary = "a * b + c rounded once";
+  let arguments = (ins Kir_Value:$a, Kir_Value:$b, Kir_Value:$c);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a)";
+}
+def Kir_SelectOp : Kir_Op<"select", [Pure, AllTypesMatch<["trueValue", "falseValue", "result"]>]> {
+  let summary = "element-wise choice; condition has the result's shape or is a scalar";
+  let arguments = (ins Kir_Value:$condition, Kir_Value:$trueValue, Kir_Value:$falseValue);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$condition `,` $trueValue `,` $falseValue attr-dict `:` type($condition) `,` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_CastOp : Kir_Op<"cast", [Pure]> {
+  let summary = "conversion between element types, shape kept";
+  let arguments = (ins Kir_Value:$value);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `to` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_BitcastOp : Kir_Op<"bitcast", [Pure]> {
+  let summary = "same bits, another element type of equal width";
+  let arguments = (ins Kir_Value:$value);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `to` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_BroadcastOp : Kir_Op<"broadcast", [Pure]> {
+  let summary = "operand axis i becomes result axis axes[i]; the others repeat";
+  let description = [{
+    Operand axes keep their order. An operand axis has its result axis's extent or is constant 1. A scalar
+    or rank-zero operand has `[]`: this is also `I.full`, and inserting size-one axes is a broadcast whose
+    new extents are 1.
+  }];
+  let arguments = (ins Kir_Value:$value, DenseI64ArrayAttr:$axes);
+  let results = (outs Kir_TensorType:$result);
+  let assemblyFormat = "$value $axes attr-dict `:` type($value) `to` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_ReshapeOp : Kir_Op<"reshape", [Pure]> {
+  let summary = "same elements in row-major order, another shape";
+  let arguments = (ins Kir_TensorType:$value);
+  let results = (outs Kir_TensorType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `to` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_TransposeOp : Kir_Op<"transpose", [Pure]> {
+  let summary = "result axis i is operand axis permutation[i]";
+  let arguments = (ins Kir_TensorType:$value, DenseI64ArrayAttr:$permutation);
+  let results = (outs Kir_TensorType:$result);
+  let assemblyFormat = "$value $permutation attr-dict `:` type($value) `to` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_JoinOp : Kir_Op<"join", [Pure, SameTypeOperands]> {
+  let summary = "a new trailing axis of 2";
+  let arguments = (ins Kir_Value:$lhs, Kir_Value:$rhs);
+  let results = (outs Kir_TensorType:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- structured operations ---------------------------------------------------------------------------===//
+
+def Kir_ReduceOp : Kir_Op<"reduce", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "associative and commutative reduction over axes; empty gives the identity";
+  let description = [{
+    ```
+    %m = kir.reduce(%x) identity(%ninf) axes [1] {
+    ^bb0(%a: f32, %b: f32):
+      %t = kir.binary maximum %a, %b : f32
+      kir.yield %t : f32
+    } : (!kir.tensor<f32, ["M", "N"]>) -> (!kir.tensor<f32, ["M"]>)
+    ```
+    All operands have one shape. The region combines scalars: first the left components, then the right.
+    A full reduction gives scalars. `keepdims` is a broadcast behind it.
+  }];
+  let arguments = (ins Variadic<Kir_TensorType>:$values, Variadic<Intent_Scalar>:$identities, DenseI64ArrayAttr:$axes);
+  let results = (outs Variadic<Kir_Value>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axes` $axes $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
+  let hasVerifier = 1;
+}
+def Kir_ContractOp : Kir_Op<"contract", [Pure]> {
+  let summary = "multiply-add contraction; products exact, sums in the result's element type";
+  let description = [{
+    `lhs_reduce[i]` and `rhs_reduce[i]` are contracted together, `lhs_batch[i]` and `rhs_batch[i]` run
+    together. Result axes: the left operand's axes that are not reduced, in order (batch axes once), then
+    the right operand's free axes. An empty reduction gives zero.
+  }];
+  let arguments = (ins Kir_TensorType:$lhs, Kir_TensorType:$rhs, DenseI64ArrayAttr:$lhs_reduce, DenseI64ArrayAttr:$rhs_reduce,
+                       DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch);
+  let results = (outs Kir_Value:$result);
+  let assemblyFormat = "$lhs `,` $rhs `reduce` $lhs_reduce $rhs_reduce `batch` $lhs_batch $rhs_batch attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- control -----------------------------------------------------------------------------------------===//
+
+def Kir_ParallelOp : Kir_Op<"parallel", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "unordered forall over the product of domains, each point once";
+  let arguments = (ins Variadic<Kir_DomainType>:$domains);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $domains `:` type($domains) `)` $body attr-dict";
+  let hasVerifier = 1;
+}
+def Kir_ForOp : Kir_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "ordered loop over a domain with carries of fixed type";
+  let arguments = (ins Kir_DomainType:$domain, Variadic<Kir_Value>:$inits);
+  let results = (outs Variadic<Kir_Value>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$domain (`carry` `(` $inits^ `:` type($inits) `)`)? $body attr-dict `:` type($domain) (`->` type($results)^)?";
+  let hasVerifier = 1;
+}
+def Kir_IfOp : Kir_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "scalar condition; both branches yield the same types";
+  let arguments = (ins I1:$condition);
+  let results = (outs Variadic<Kir_Value>:$results);
+  let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
+  let assemblyFormat = "$condition $thenRegion `else` $elseRegion attr-dict (`->` type($results)^)?";
+  let hasVerifier = 1;
+}
+
+#endif

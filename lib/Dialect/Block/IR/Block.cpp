@@ -1,0 +1,242 @@
+#include "intent/Dialect/Block/IR/Block.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::block;
+
+// The `custom<Expr>` directive of assembly formats.
+static ParseResult parseExpr(OpAsmParser &parser, ExprAttr &expr) {
+  FailureOr<ExprAttr> parsed = ExprAttr::parseInline(parser);
+  if (failed(parsed)) return failure();
+  expr = *parsed;
+  return success();
+}
+static void printExpr(OpAsmPrinter &p, Operation *, ExprAttr expr) { expr.printInline(p.getStream()); }
+
+// The list directives of attribute formats.
+static ParseResult parseExprList(AsmParser &parser, SmallVector<ExprAttr> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+    FailureOr<ExprAttr> parsed = ExprAttr::parseInline(parser);
+    if (failed(parsed)) return failure();
+    list.push_back(*parsed);
+    return success();
+  });
+}
+static void printExprList(AsmPrinter &p, ArrayRef<ExprAttr> list) {
+  p << "[";
+  llvm::interleaveComma(list, p, [&](ExprAttr e) { e.printInline(p.getStream()); });
+  p << "]";
+}
+static ParseResult parseIntegerList(AsmParser &parser, SmallVector<int64_t> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseInteger(list.emplace_back()); });
+}
+static void printIntegerList(AsmPrinter &p, ArrayRef<int64_t> list) {
+  p << "[";
+  llvm::interleaveComma(list, p);
+  p << "]";
+}
+
+#include "intent/Dialect/Block/IR/BlockDialect.cpp.inc"
+#include "intent/Dialect/Block/IR/BlockEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "intent/Dialect/Block/IR/BlockAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "intent/Dialect/Block/IR/BlockTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "intent/Dialect/Block/IR/BlockOps.cpp.inc"
+
+void BlockDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "intent/Dialect/Block/IR/BlockAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "intent/Dialect/Block/IR/BlockTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "intent/Dialect/Block/IR/BlockOps.cpp.inc"
+      >();
+}
+
+//===- types -------------------------------------------------------------------------------------------===//
+
+// fragment<f16, [BM, 64, mul(BM, 2)]>
+Type FragmentType::parse(AsmParser &parser) {
+  Type element;
+  SmallVector<ExprAttr> extents;
+  SMLoc loc = parser.getCurrentLocation();
+  auto item = [&]() -> ParseResult {
+    FailureOr<ExprAttr> extent = ExprAttr::parseInline(parser);
+    if (failed(extent)) return failure();
+    extents.push_back(*extent);
+    return success();
+  };
+  if (parser.parseLess() || parser.parseType(element) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, item) || parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), element, extents);
+}
+
+void FragmentType::print(AsmPrinter &p) const {
+  p << "<" << getElement() << ", [";
+  llvm::interleaveComma(getExtents(), p, [&](ExprAttr e) { e.printInline(p.getStream()); });
+  p << "]>";
+}
+
+LogicalResult FragmentType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type element, ArrayRef<ExprAttr> extents) {
+  if (!isScalarType(element)) return emitError() << "C1: expected an element type of the language, got " << element;
+  if (extents.empty()) return emitError() << "C2: a fragment has rank one or more";
+  for (ExprAttr extent : extents) {
+    bool launch = false;
+    extent.walkExpr([&](ExprAttr e) { launch |= e.getKind() == ExprKind::Symbol; });
+    if (launch) return emitError() << "C3: a fragment extent uses a launch symbol: " << extent;
+    if (std::optional<int64_t> value = extent.getConstant(); value && *value <= 0) return emitError() << "C4: extent " << *value << " is not positive";
+  }
+  return success();
+}
+
+//===- programs ----------------------------------------------------------------------------------------===//
+
+// block.program @name guard(expr) privates ["M", "N"] parameters [...] configurations <...> family "..." {
+ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  Builder &b = parser.getBuilder();
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes)) return failure();
+  if (succeeded(parser.parseOptionalKeyword("guard"))) {
+    ExprAttr guard;
+    if (parser.parseLParen() || parseExpr(parser, guard) || parser.parseRParen()) return failure();
+    result.addAttribute(getGuardAttrName(result.name), guard);
+  }
+  SmallVector<Attribute> privates;
+  auto item = [&]() -> ParseResult {
+    ExprAttr expr;
+    if (parseExpr(parser, expr)) return failure();
+    privates.push_back(expr);
+    return success();
+  };
+  ArrayAttr parameters;
+  if (parser.parseKeyword("privates") || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, item) ||
+      parser.parseKeyword("parameters") || parser.parseAttribute(parameters))
+    return failure();
+  result.addAttribute(getPrivatesAttrName(result.name), b.getArrayAttr(privates));
+  result.addAttribute(getParametersAttrName(result.name), parameters);
+  if (succeeded(parser.parseOptionalKeyword("configurations"))) {
+    ConfigurationSetAttr configurations;
+    if (parser.parseAttribute(configurations)) return failure();
+    result.addAttribute(getConfigurationsAttrName(result.name), configurations);
+  }
+  if (succeeded(parser.parseOptionalKeyword("family"))) {
+    StringAttr family;
+    if (parser.parseAttribute(family)) return failure();
+    result.addAttribute(getFamilyAttrName(result.name), family);
+  }
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes)) return failure();
+  SmallVector<OpAsmParser::Argument> arguments;
+  Region *body = result.addRegion();
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true)) return failure();
+  return parser.parseRegion(*body, arguments);
+}
+
+void ProgramOp::print(OpAsmPrinter &p) {
+  p << ' ';
+  p.printSymbolName(getSymName());
+  if (ExprAttr guard = getGuardAttr()) {
+    p << " guard(";
+    guard.printInline(p.getStream());
+    p << ")";
+  }
+  p << " privates [";
+  llvm::interleaveComma(getPrivates(), p, [&](Attribute a) { cast<ExprAttr>(a).printInline(p.getStream()); });
+  p << "] parameters " << getParameters();
+  if (ConfigurationSetAttr configurations = getConfigurationsAttr()) p << " configurations " << configurations;
+  if (StringAttr family = getFamilyAttr()) p << " family " << family;
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getGuardAttrName(), getPrivatesAttrName(), getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
+  p << ' ';
+  p << "(";
+  llvm::interleaveComma(getBody().getArguments(), p, [&](BlockArgument a) { p.printRegionArgument(a); });
+  p << ") ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+ParameterAttr ProgramOp::lookupParameter(StringRef symbol) {
+  for (auto parameter : getParameters().getAsRange<ParameterAttr>())
+    if (parameter.getSymbol() == symbol) return parameter;
+  return {};
+}
+
+unsigned ProgramOp::getNumPublicArguments() { return cast<KernelOp>((*this)->getParentOp()).getInterface().size(); }
+Attribute ProgramOp::getInterfaceOf(unsigned i) { return cast<KernelOp>((*this)->getParentOp()).getInterface()[i]; }
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+// Index arithmetic on constants and neutral elements; other types keep the author's operation.
+OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
+  if (!getResult().getType().isIndex()) return {};
+  auto constant = [](Attribute a) -> std::optional<int64_t> {
+    auto integer = dyn_cast_or_null<IntegerAttr>(a);
+    return integer ? std::optional(integer.getInt()) : std::nullopt;
+  };
+  std::optional<int64_t> lhs = constant(adaptor.getLhs()), rhs = constant(adaptor.getRhs());
+  auto value = [&](int64_t v) { return IntegerAttr::get(IndexType::get(getContext()), v); };
+  uint64_t a = lhs.value_or(0), b = rhs.value_or(0);
+  switch (getKind()) {
+  case BinaryKind::Add:
+    if (lhs && rhs) return value(static_cast<int64_t>(a + b));
+    if (lhs == 0) return getRhs();
+    if (rhs == 0) return getLhs();
+    break;
+  case BinaryKind::Sub:
+    if (lhs && rhs) return value(static_cast<int64_t>(a - b));
+    if (rhs == 0) return getLhs();
+    break;
+  case BinaryKind::Mul:
+    if (lhs && rhs) return value(static_cast<int64_t>(a * b));
+    if (lhs == 0 || rhs == 1) return getLhs();
+    if (rhs == 0 || lhs == 1) return getRhs();
+    break;
+  case BinaryKind::FloorDiv:
+    if (rhs == 1) return getLhs();
+    break;
+  case BinaryKind::Mod:
+    if (rhs == 1) return value(0);
+    break;
+  default: break;
+  }
+  return {};
+}
+
+//===- types of values ---------------------------------------------------------------------------------===//
+
+namespace intent::block {
+
+Type elementType(Type type) {
+  return llvm::TypeSwitch<Type, Type>(type)
+      .Case<FragmentType, ViewType>([](auto t) { return t.getElement(); })
+      .Default([](Type t) { return t; });
+}
+
+ArrayRef<ExprAttr> extentsOf(Type type) {
+  auto fragment = dyn_cast<FragmentType>(type);
+  return fragment ? fragment.getExtents() : ArrayRef<ExprAttr>();
+}
+
+Type fragmentOrScalar(Type element, ArrayRef<ExprAttr> extents) {
+  return extents.empty() ? element : FragmentType::get(element.getContext(), element, extents);
+}
+
+Type withElement(Type type, Type element) { return fragmentOrScalar(element, extentsOf(type)); }
+
+std::optional<BinaryKind> builtinCombine(Region &combine) {
+  ::mlir::Block &body = combine.front();
+  if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2)) return std::nullopt;
+  auto op = dyn_cast<BinaryOp>(body.front());
+  if (!op || op.getLhs() != body.getArgument(0) || op.getRhs() != body.getArgument(1) || body.back().getOperand(0) != op.getResult()) return std::nullopt;
+  return op.getKind();
+}
+
+} // namespace intent::block

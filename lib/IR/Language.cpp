@@ -1,0 +1,73 @@
+#include "intent/IR/Language.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+#include "intent/IR/LanguageEnums.cpp.inc"
+
+namespace intent {
+
+// One table for the language's element types: spelling, type, bytes in memory.
+namespace {
+struct Dtype {
+  StringRef name;
+  Type (*make)(MLIRContext *);
+  unsigned bytes;
+};
+template <unsigned width, IntegerType::SignednessSemantics sign>
+Type makeInteger(MLIRContext *context) { return IntegerType::get(context, width, sign); }
+template <typename T>
+Type makeType(MLIRContext *context) { return T::get(context); }
+
+constexpr auto signless = IntegerType::Signless;
+constexpr auto unsignedInteger = IntegerType::Unsigned;
+const Dtype dtypes[] = {
+    {"bool", makeInteger<1, signless>, 1},          {"index", makeType<IndexType>, 8},
+    {"i8", makeInteger<8, signless>, 1},            {"i16", makeInteger<16, signless>, 2},
+    {"i32", makeInteger<32, signless>, 4},          {"i64", makeInteger<64, signless>, 8},
+    {"u8", makeInteger<8, unsignedInteger>, 1},     {"u16", makeInteger<16, unsignedInteger>, 2},
+    {"u32", makeInteger<32, unsignedInteger>, 4},   {"u64", makeInteger<64, unsignedInteger>, 8},
+    {"f8e4m3fn", makeType<Float8E4M3FNType>, 1},    {"f8e5m2", makeType<Float8E5M2Type>, 1},
+    {"f16", makeType<Float16Type>, 2},              {"bf16", makeType<BFloat16Type>, 2},
+    {"f32", makeType<Float32Type>, 4},              {"f64", makeType<Float64Type>, 8},
+};
+const Dtype *findDtype(Type type) {
+  for (const Dtype &d : dtypes)
+    if (d.make(type.getContext()) == type) return &d;
+  return nullptr;
+}
+} // namespace
+
+bool isScalarType(Type type) { return findDtype(type) != nullptr; }
+
+bool isUnsignedInteger(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && (integer.isUnsigned() || integer.getWidth() == 1);
+}
+
+StringRef dtypeName(Type type) {
+  const Dtype *d = findDtype(type);
+  return d ? d->name : StringRef("?");
+}
+
+Type parseDtype(MLIRContext *context, StringRef name) {
+  for (const Dtype &d : dtypes)
+    if (d.name == name) return d.make(context);
+  return {};
+}
+
+unsigned storageBytes(Type type) {
+  const Dtype *d = findDtype(type);
+  return d ? d->bytes : 0;
+}
+
+TypedAttr integerConstant(Type type, int64_t value) {
+  if (isa<IndexType>(type)) return IntegerAttr::get(type, value);
+  unsigned width = cast<IntegerType>(type).getWidth();
+  return IntegerAttr::get(type, APInt(width, static_cast<uint64_t>(value), /*isSigned=*/false, /*implicitTrunc=*/true));
+}
+
+TypedAttr floatConstant(Type type, double value) { return FloatAttr::get(type, value); }
+
+} // namespace intent
