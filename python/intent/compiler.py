@@ -20,7 +20,7 @@ def compile(kernel, target=None, *, constexprs=None, types=None, options=None, t
     compilation. Raises LanguageError, ConfigurationError, TargetError or InternalError.
     """
     resolved, chosen = targets.resolve(target), requests.resolve_options(options)
-    key = (requests.freeze(constexprs or {}), requests.freeze(types or {}), resolved, tuple(chosen.request().items()),
+    key = (requests.freeze(requests.mapping(constexprs, "constexprs")), requests.freeze(requests.mapping(types, "types")), resolved, tuple(chosen.request().items()),
            requests.override_identity(tuning_config), os.environ.get("INTENT_LIBRARY_DIR"), cache.configured_root())
     found = _recall(kernel, key)
     if found is None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,16 @@ def from_kernel(kernel, constexprs, types) -> dict:
     """The request fields that capture gives for a decorated kernel. LanguageError."""
     from .capture import capture
 
-    return capture(kernel, dict(constexprs or {}), dict(types or {}))
+    return capture(kernel, mapping(constexprs, "constexprs"), mapping(types, "types"))
+
+
+def mapping(value, what) -> dict:
+    """A dict of names from what a caller passes, None included. ConfigurationError."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise ConfigurationError(f"{what} are a dict from names to values, not {type(value).__name__}", source=what)
+    return dict(value)
 
 
 def from_text(text) -> dict:
