@@ -38,11 +38,13 @@ def find_library(name) -> Path | None:
 
 
 def table_paths() -> dict:
-    """The default tuning tables that are installed: provider -> file. Providers without one are left out."""
+    """The default tuning tables: provider -> file, found beside the library, in the package, or in the sources. Providers without one are left out."""
     tables = {}
     repository = _PACKAGE.parent.parent
+    library = find_library("libintent.so")
+    beside = [library.parent.parent / "tables"] if library else []
     for provider, folder in (("triton", "Triton"), ("cutile", "CuTile"), ("host", "Host"), ("bangc", "BangC")):
-        for path in (_PACKAGE / "tables" / f"{provider}.json", repository / "lib" / "Target" / folder / "tuning.json"):
+        for path in (*(place / f"{provider}.json" for place in (*beside, _PACKAGE / "tables")), repository / "lib" / "Target" / folder / "tuning.json"):
             if path.is_file():
                 tables[provider] = str(path)
                 break
