@@ -1,3 +1,4 @@
+#include "intent/Conversion/KirToBlock/KirToBlock.h"
 #include "intent/Dialect/Block/IR/Block.h"
 #include "intent/Dialect/Kir/IR/Kir.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -5,8 +6,9 @@
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
-  mlir::registerCanonicalizer();
-  mlir::registerCSE();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  mlir::registerPass([] { return intent::createKirToBlockPass(); });
   mlir::DialectRegistry registry;
   registry.insert<intent::kir::KirDialect, intent::block::BlockDialect, mlir::scf::SCFDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "intent-opt\n", registry));
