@@ -1,13 +1,13 @@
-#include "intent/Dialect/Block/IR/Block.h"
-#include "intent/Dialect/Kir/IR/Kir.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "intent/Driver/Driver.h"
+#include "intent/Tuning/Passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerCanonicalizer();
   mlir::registerCSE();
+  intent::registerTuningPasses();
   mlir::DialectRegistry registry;
-  registry.insert<intent::kir::KirDialect, intent::block::BlockDialect, mlir::scf::SCFDialect>();
+  intent::registerDialects(registry);
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "intent-opt\n", registry));
 }
