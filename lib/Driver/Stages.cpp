@@ -37,9 +37,8 @@ static LogicalResult simplify(Compilation &c) {
 
 static LogicalResult kirToBlock(Compilation &c) {
 #ifdef INTENT_HAS_CONVERSION
-  ConversionOptions options;
   (*c.module)->setAttr(targetAttributeName, c.target);
-  return convertKirToBlock(*c.module, c.target, options);
+  return convertKirToBlock(*c.module, KirToBlockOptions{c.request.cover});
 #else
   return emitError(UnknownLoc::get(&c.context)) << "this build has no conversion from kernel IR to a block program";
 #endif
@@ -73,9 +72,14 @@ static LogicalResult materialize(Compilation &c) {
 //===- Triton ------------------------------------------------------------------------------------------===//
 
 #ifdef INTENT_HAS_TRITON
-static LogicalResult tritonLegalize(Compilation &c) { return legalizeForTriton(*c.module, c.target); }
-static LogicalResult tritonVerify(Compilation &c) { return verifyForTriton(*c.module, c.target); }
-static LogicalResult tritonSerialize(Compilation &c) { return serializeToTriton(*c.module, c.source, c.lineMap); }
+static LogicalResult tritonLegalize(Compilation &c) { return triton::legalizeForTriton(*c.module); }
+static LogicalResult tritonVerify(Compilation &c) { return triton::verifyForTriton(*c.module); }
+static LogicalResult tritonSerialize(Compilation &c) {
+  FailureOr<std::string> text = triton::serializeToTriton(*c.module);
+  if (failed(text)) return failure();
+  c.source = std::move(*text);
+  return success();
+}
 #endif
 
 //===- table of contents -------------------------------------------------------------------------------===//

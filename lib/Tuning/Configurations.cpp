@@ -70,7 +70,6 @@ private:
       if (parameter.getRole() == Role::Coverage) continue;
       StringRef symbol = parameter.getSymbol();
       if (parameter.getDomain().empty()) return program.emitError() << "parameter '" << symbol << "' has an empty domain";
-      if (!llvm::is_sorted(parameter.getDomain())) return program.emitError() << "parameter '" << symbol << "': expected a domain in ascending order";
       Binding binding{parameter, std::nullopt, nullptr};
       if (parameter.getColumn()) {
         binding.column = tables.schema->columnIndex(parameter.getColumn());
