@@ -57,7 +57,7 @@ const Hardware hardware[] = {
     {"mtp_372", 1, 1, 655360, 0, 1, false, dtypesMlu370, contractMlu370, {}},
     {"mtp_592", 1, 1, 393216, 0, 1, false, dtypesMlu590, contractMlu590, {}},
     // The host: any dtype, fragments in cache.
-    {"", 1, 1, unbounded, unbounded, 1, false, dtypesF8, contractF8, formatsAll},
+    {"native", 1, 1, unbounded, unbounded, 1, false, dtypesF8, contractF8, formatsAll},
 };
 
 //===- providers ---------------------------------------------------------------------------------------===//
@@ -65,7 +65,7 @@ const Hardware hardware[] = {
 constexpr StringLiteral nvidiaAndAmd[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
 constexpr StringLiteral nvidia[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"};
 constexpr StringLiteral mlu[] = {"mtp_372", "mtp_592"};
-constexpr StringLiteral noArch[] = {""};
+constexpr StringLiteral native[] = {"native"};
 
 constexpr StringLiteral allPrimitives[] = {"reduce", "scan", "contract", "scaled_contract", "histogram", "gather", "atomic"};
 constexpr StringLiteral cutilePrimitives[] = {"reduce", "scan", "contract", "scaled_contract", "gather", "atomic"};
@@ -106,7 +106,7 @@ const ProviderSurface providers[] = {
     {"bangc", mlu, 2147483647, 65535, 65536, 1048576, 65536, 1048576, 1, 1, false, true, bangPrimitives, arrayForms,
      {bangNumbers, bangNumbers, {}, {}, {}}},
     // Fragments of the host are arrays in cache, its instances run whole ranges, and one instance may do any work.
-    {"host", noArch, unbounded, 1, 65536, unbounded, unbounded, unbounded, 1, 1, true, true, allPrimitives, arrayForms,
+    {"host", native, unbounded, 1, 65536, unbounded, unbounded, unbounded, 1, 1, true, true, allPrimitives, arrayForms,
      {hostNumbers, hostNumbers, hostIntegers, hostNumbers, hostNumbers}},
 };
 
@@ -190,9 +190,14 @@ Attribute overrideValue(Builder &b, const Feature &feature, const llvm::json::Va
     std::optional<bool> boolean = value.getAsBoolean();
     return boolean ? b.getBoolAttr(*boolean) : Attribute();
   }
+  SmallVector<Attribute> items;
+  if (std::optional<StringRef> text = value.getAsString()) {
+    for (StringRef item : llvm::split(*text, ','))
+      if (!item.trim().empty()) items.push_back(b.getStringAttr(item.trim()));
+    return b.getArrayAttr(items);
+  }
   const llvm::json::Array *list = value.getAsArray();
   if (!list) return {};
-  SmallVector<Attribute> items;
   for (const llvm::json::Value &item : *list) {
     std::optional<StringRef> text = item.getAsString();
     if (!text) return {};
@@ -202,7 +207,7 @@ Attribute overrideValue(Builder &b, const Feature &feature, const llvm::json::Va
 }
 
 StringRef kindName(const Feature &feature) {
-  return feature.integer ? "an integer from 0 to 2^62" : feature.boolean ? "true or false" : "a list of strings";
+  return feature.integer ? "an integer from 0 to 2^62" : feature.boolean ? "true or false" : "a list of strings, or one string with commas";
 }
 
 } // namespace
@@ -210,10 +215,9 @@ StringRef kindName(const Feature &feature) {
 FailureOr<block::TargetAttr> intent::resolveTarget(Location location, StringRef provider, StringRef arch, const llvm::json::Object &overrides) {
   const ProviderSurface *p = findProvider(provider);
   if (!p) return emitError(location) << "configuration: unknown provider '" << provider << "' of the target: expected triton, cutile, bangc or host";
-  if (!llvm::is_contained(p->architectures, arch)) {
-    if (p->architectures.size() == 1) return emitError(location) << "configuration: target '" << provider << "' takes no architecture, got '" << arch << "'";
+  if (arch.empty() && p->architectures.size() == 1) arch = p->architectures.front();
+  if (!llvm::is_contained(p->architectures, arch))
     return emitError(location) << "configuration: unknown architecture '" << arch << "' of target '" << provider << "': expected one of " << llvm::join(p->architectures, ", ");
-  }
   Builder b(location.getContext());
   NamedAttrList list;
   for (const Feature &feature : features) list.append(feature.name, builtinValue(b, feature, *p, *findHardware(arch)));
