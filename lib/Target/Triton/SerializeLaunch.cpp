@@ -20,6 +20,7 @@ private:
     return spellExpr(expr, [&](ExprAttr leaf) { return symbolText(kernel, leaf); });
   }
   std::string lambda(ArrayRef<ExprAttr> mentioned, StringRef body, ArrayRef<std::string> more = {});
+  bool isContiguousExtent(ExprAttr expr);
   void symbols();
   void variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions);
   void configurations(ProgramOp program);
@@ -87,19 +88,30 @@ void LaunchTable::configurations(ProgramOp program) {
   out.line("],");
 }
 
+// Whether divisibility of an extent widens accesses: it is the last one of views at least as deep as any
+// in which it counts rows.
+bool LaunchTable::isContiguousExtent(ExprAttr expr) {
+  size_t last = 0, other = 0;
+  for (Attribute entry : kernel.getInterface()) {
+    auto view = dyn_cast<ViewArgumentAttr>(entry);
+    if (!view || view.getShape().empty()) continue;
+    ArrayRef<ExprAttr> shape = view.getShape();
+    if (shape.back() == expr) last = std::max(last, shape.size());
+    if (llvm::is_contained(shape.drop_back(), expr)) other = std::max(other, shape.size());
+  }
+  return last && last >= other;
+}
+
 // Kernel arguments of a call, and how each is typed: `stride` may become constexpr 1, `extent/16` may be
 // divisible by 16, `extent` is neither, since rows come in every number.
 void LaunchTable::arguments(ProgramOp program) {
   SmallVector<std::string> values, types, names;
   SmallVector<ExprAttr> mentioned;
-  llvm::DenseSet<Attribute> contiguous;
   for (Attribute entry : kernel.getInterface()) {
     names.push_back(nameOf(entry));
     values.push_back(nameOf(entry));
-    if (auto view = dyn_cast<ViewArgumentAttr>(entry)) {
-      types.push_back("\"*" + signatureText(view.getElement()) + "\"");
-      if (!view.getShape().empty()) contiguous.insert(view.getShape().back());
-    } else types.push_back("\"" + signatureText(cast<ScalarArgumentAttr>(entry).getElement()) + "\"");
+    if (auto view = dyn_cast<ViewArgumentAttr>(entry)) types.push_back("\"*" + signatureText(view.getElement()) + "\"");
+    else types.push_back("\"" + signatureText(cast<ScalarArgumentAttr>(entry).getElement()) + "\"");
   }
   for (auto expr : program.getPrivates().getAsRange<ExprAttr>()) {
     StringRef symbol = expr.getKind() == ExprKind::Symbol ? expr.getSymbol().getValue() : StringRef();
@@ -111,7 +123,7 @@ void LaunchTable::arguments(ProgramOp program) {
     }
     values.push_back(spell(expr).text);
     mentioned.push_back(expr);
-    types.push_back(contiguous.contains(expr) ? "\"extent/16\"" : "\"extent\"");
+    types.push_back(isContiguousExtent(expr) ? "\"extent/16\"" : "\"extent\"");
   }
   auto tuple = [&](ArrayRef<std::string> items) { return "(" + llvm::join(items, ", ") + (items.size() == 1 ? ",)" : ")"); };
   std::string text = "arguments=" + lambda(mentioned, tuple(values), names) + ",";
