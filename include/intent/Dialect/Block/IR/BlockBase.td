@@ -87,6 +87,18 @@ def Block_ConfigurationSetAttr : Block_Attr<"ConfigurationSet", "configurations"
   let assemblyFormat = "`<` $columns `,` $rows `>`";
 }
 
+//===- assignment --------------------------------------------------------------------------------------===//
+
+def Block_CoverAttr : Block_Attr<"Cover", "cover"> {
+  let summary = "how a group covers one class of axes: levels, outer to inner, whose product is the domain";
+  let description = [{
+    `#block.cover<"N" : loop, lanes BN>`: the class of axes of extent N is walked in chunks of BN lanes. A group
+    records one per class; construction has carried it out.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$axis, ArrayRefParameter<"::intent::block::Level">:$levels, OptionalParameter<"::intent::block::ExprAttr">:$lanes);
+  let assemblyFormat = "`<` $axis `:` $levels (`of` $lanes^)? `>`";
+}
+
 //===- interface ---------------------------------------------------------------------------------------===//
 
 def Block_ViewArgumentAttr : Block_Attr<"ViewArgument", "view_argument"> {
