@@ -1,7 +1,20 @@
-"""Intent: one kernel language, compiled for every target."""
-from intent.capture import fn, kernel
-from intent.errors import (CallError, ConfigurationError, IntentError, InternalError, LanguageError, ProviderError,
-                           TargetError)
+"""Intent: write a tensor algorithm once; compile it for Triton, cuTile, BANG C, or run it on this machine's CPU.
 
-__all__ = ["kernel", "fn", "IntentError", "LanguageError", "ConfigurationError", "TargetError", "CallError", "ProviderError",
-           "InternalError"]
+    import intent
+    import intent.language as I
+"""
+from .artifacts import CompiledIR, GeneratedProgram
+from .capture import fn, kernel
+from .compiler import compile, compile_ir, compile_shared_gpu, generate, generate_from_ir, optimize_ir
+from .errors import CallError, ConfigurationError, IntentError, InternalError, LanguageError, ProviderError, TargetError
+from .requests import CompileOptions
+from .runtime.kernel import CompiledKernel, PreparedCall
+from .targets import Target
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CallError", "CompileOptions", "CompiledIR", "CompiledKernel", "ConfigurationError", "GeneratedProgram", "IntentError",
+    "InternalError", "LanguageError", "PreparedCall", "ProviderError", "Target", "TargetError", "compile", "compile_ir",
+    "compile_shared_gpu", "fn", "generate", "generate_from_ir", "kernel", "optimize_ir",
+]

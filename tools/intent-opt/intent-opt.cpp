@@ -1,13 +1,17 @@
-#include "intent/Dialect/Block/IR/Block.h"
-#include "intent/Dialect/Kir/IR/Kir.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "intent/Conversion/KirToBlock/KirToBlock.h"
+#include "intent/Driver/Driver.h"
+#include "intent/Target/Triton/Triton.h"
+#include "intent/Tuning/Passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
-  mlir::registerCanonicalizer();
-  mlir::registerCSE();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  mlir::registerPass([] { return intent::createKirToBlockPass(); });
+  intent::registerTuningPasses();
+  intent::triton::registerTritonPasses();
   mlir::DialectRegistry registry;
-  registry.insert<intent::kir::KirDialect, intent::block::BlockDialect, mlir::scf::SCFDialect>();
+  intent::registerDialects(registry);
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "intent-opt\n", registry));
 }

@@ -1,0 +1,52 @@
+#ifndef INTENT_TARGET_EMISSION_NAMESCOPE_H
+#define INTENT_TARGET_EMISSION_NAMESCOPE_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
+#include <optional>
+#include <string>
+
+namespace intent::emission {
+
+/// The author's name in a location (the innermost `NameLoc`), or an empty string.
+llvm::StringRef authorName(mlir::Location location);
+
+/// The file position in a location, under names, call sites and fusions; nullopt if there is none.
+std::optional<mlir::FileLineColLoc> authorPosition(mlir::Location location);
+
+/// A valid identifier near `name`: other characters become underscores.
+std::string identifierFrom(llvm::StringRef name);
+
+/// Names in nested scopes. A name may return in a sibling scope but never shadows an enclosing one, since
+/// an inner assignment to an outer name means something else in the languages that are printed.
+class NameScope {
+public:
+  /// `reserved` holds the keywords and the names that the printed text itself uses.
+  explicit NameScope(const llvm::StringSet<> &reserved) : reserved(reserved) { push(); }
+
+  void push() { scopes.emplace_back(); }
+  void pop() { scopes.pop_back(); }
+
+  /// A name near `base` that no active scope holds, entered in the innermost one: `base`, `base_1`...
+  std::string declare(llvm::StringRef base);
+  bool isTaken(llvm::StringRef name) const;
+
+  /// Keeps `name` taken in the innermost scope.
+  void hold(llvm::StringRef name) { scopes.back().insert(name); }
+  /// The names of the innermost scope.
+  const llvm::StringSet<> &innermost() const { return scopes.back(); }
+
+private:
+  const llvm::StringSet<> &reserved;
+  llvm::SmallVector<llvm::StringSet<>> scopes;
+};
+
+/// Keywords and builtins of Python that a generated name must not hide.
+const llvm::StringSet<> &pythonReservedNames();
+
+} // namespace intent::emission
+
+#endif

@@ -1,0 +1,140 @@
+// Construction of one variant: effects push, values pull. It carries the assignment out and chooses nothing.
+#ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_CONSTRUCT_H
+#define INTENT_LIB_CONVERSION_KIRTOBLOCK_CONSTRUCT_H
+
+#include "Covers.h"
+
+namespace intent::conversion {
+
+/// A realised value: a scalar, or a fragment whose axes are classes in the group's order.
+struct Real {
+  mlir::Value value;
+  llvm::SmallVector<AxisId, 4> axes;
+  /// Classes along which invalid lanes are known to hold zero; `allZero` for values that are zero everywhere.
+  std::set<AxisId> zero;
+  bool allZero = false;
+  bool isZeroAlong(AxisId id) const { return allZero || zero.count(id); }
+};
+
+/// How a class is bound in a scope: positions base, base + 1, ... (lanes), or the one position base.
+struct Binding {
+  mlir::Value base;
+  block::ExprAttr lanes; // null: a single position
+  mlir::Value extent;    // the class's extent where lanes may pass it; null: every lane is valid
+};
+
+/// A region of the program in which some classes are bound; values are memoised where exactly their classes are.
+struct Scope {
+  Scope *parent;
+  mlir::Block *block;
+  mlir::Operation *owner; // the operation in the parent's block that holds this scope
+  std::map<AxisId, Binding> bindings;
+  std::map<Demand, Real, DemandLess> memo;
+  llvm::DenseMap<const Index *, Real> indices;
+};
+
+class Construction {
+public:
+  Construction(Facts &facts, const Group &group, block::ProgramOp program, llvm::ArrayRef<mlir::Attribute> privates)
+      : facts(facts), group(group), program(program), privates(privates), builder(program.getContext()) {}
+
+  /// Builds the group's body; failure has emitted a diagnostic.
+  mlir::LogicalResult build();
+
+private:
+  using Reals = llvm::SmallVector<Real, 4>;
+
+  //===- scopes ---------------------------------------------------------------------------------------===//
+  Scope *scopeOf(const AxisSet &axes);
+  const Binding *lookup(AxisId id);
+  bool allBound(const AxisSet &axes);
+  /// Runs `body` with values going to `scope`.
+  template <typename Body>
+  auto inScope(Scope *scope, Body body) {
+    Scope *saved = current;
+    current = scope;
+    setInsertionPoint();
+    auto result = body();
+    current = saved;
+    setInsertionPoint();
+    return result;
+  }
+  void setInsertionPoint();
+
+  //===- values ---------------------------------------------------------------------------------------===//
+  mlir::FailureOr<Real> realise(const Demand &demand);
+  mlir::FailureOr<Real> compute(const Demand &demand);
+  mlir::FailureOr<Real> realiseIndex(const Index *index, mlir::Location loc);
+  mlir::FailureOr<Real> computeIndex(const Index *index, mlir::Location loc);
+  mlir::FailureOr<Real> load(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates);
+  mlir::FailureOr<Real> elementWise(mlir::Operation *op, Reals operands);
+  Real binary(BinaryKind kind, const Real &a, const Real &b, mlir::Location loc);
+  Real compare(ComparePredicate predicate, const Real &a, const Real &b, mlir::Location loc);
+  Real select(const Real &condition, const Real &a, const Real &b, mlir::Location loc);
+  Real constant(mlir::TypedAttr value, mlir::Location loc);
+  Real indexConstant(int64_t value, mlir::Location loc);
+  Real position(AxisId id, mlir::Location loc);
+  std::optional<Real> validity(AxisId id, mlir::Location loc);
+  llvm::SmallVector<AxisId, 4> unite(llvm::ArrayRef<Real> reals);
+  mlir::Value align(const Real &real, llvm::ArrayRef<AxisId> axes, mlir::Location loc);
+  llvm::SmallVector<block::ExprAttr> extents(llvm::ArrayRef<AxisId> axes);
+  mlir::ArrayAttr alignment(llvm::ArrayRef<Real> reals, llvm::ArrayRef<AxisId> axes);
+  llvm::SmallVector<AxisId, 4> laneAxes(const AxisSet &axes);
+
+  /// An access's coordinates and active set over the result's axes.
+  struct Accessed {
+    Reals coordinates, valid;
+    llvm::SmallVector<AxisId, 4> axes;
+  };
+  mlir::FailureOr<Accessed> access(mlir::Type view, llvm::ArrayRef<const Index *> coordinates, llvm::ArrayRef<Real> others, llvm::ArrayRef<Condition> conditions, mlir::Location loc);
+
+  //===- structured operations and traversals ---------------------------------------------------------===//
+  mlir::FailureOr<Real> structured(const Demand &demand);
+  /// One shared loop nest over the classes that are not bound, for reductions of one home and for stores.
+  mlir::LogicalResult traverse(llvm::ArrayRef<Demand> reductions, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Effect *> batch);
+  bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
+  bool readsView(const Demand &demand, mlir::Value view);
+  bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);
+  mlir::FailureOr<Reals> identities(const Demand &demand);
+  /// The accumulators after this scope's members of the reduced classes; none given: the members' own reduction.
+  mlir::FailureOr<Reals> accumulate(const Demand &demand, const Reals &accumulators);
+  mlir::FailureOr<Reals> combine(kir::ReduceOp op, Reals arguments, const llvm::DenseMap<mlir::Value, Real> &captured);
+  mlir::FailureOr<Reals> reduceLanes(kir::ReduceOp op, Reals values, llvm::ArrayRef<Real> identities, AxisId id, const llvm::DenseMap<mlir::Value, Real> &captured);
+  mlir::FailureOr<Real> multiply(kir::ContractOp op, Real lhs, Real rhs, const Real &accumulator);
+  Real sumLanes(Real value, AxisId id, mlir::Location loc);
+  mlir::FailureOr<Real> masked(const Real &value, const Real &neutral, AxisId id, mlir::Location loc);
+  Real transposed(const Real &value, llvm::ArrayRef<AxisId> axes, mlir::Location loc);
+  llvm::SmallVector<AxisId> reducedClasses(mlir::Operation *op);
+  /// Opens a loop over a class; `carries` become its arguments. Its scope is the one under construction after.
+  mlir::FailureOr<Scope *> open(AxisId id, llvm::SmallVectorImpl<mlir::Value> &carries, mlir::Location loc);
+  /// Ends a loop: `values` leave it and become its results.
+  void close(Scope *scope, llvm::SmallVectorImpl<mlir::Value> &values, mlir::Location loc);
+  mlir::LogicalResult orderedLoop(kir::ForOp loop, Effect *effect);
+  llvm::SmallVector<llvm::SmallVector<AxisId, 4>> carryLanes(kir::ForOp loop);
+
+  //===- effects --------------------------------------------------------------------------------------===//
+  mlir::LogicalResult emit(llvm::ArrayRef<Effect *> effects);
+  mlir::LogicalResult store(llvm::ArrayRef<Effect *> batch);
+  mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
+  llvm::SmallVector<AxisId> unboundAxes(Effect *effect);
+  mlir::LogicalResult bindProgram(mlir::Value linear);
+  mlir::ArrayAttr recordedCovers();
+  bool needsFence(Effect *effect);
+  /// A location that names a class after the author's variable or extent.
+  mlir::Location named(AxisId id, llvm::StringRef suffix, mlir::Location loc);
+  mlir::FailureOr<mlir::Value> extentValue(AxisId id, mlir::Location loc);
+
+  Facts &facts;
+  const Group &group;
+  block::ProgramOp program;
+  llvm::ArrayRef<mlir::Attribute> privates;
+  mlir::OpBuilder builder;
+  std::vector<std::unique_ptr<Scope>> scopes;
+  Scope *current = nullptr;   // where values go
+  Scope *innermost = nullptr; // the scope under construction; `current` is it or an ancestor
+  DemandSet needed;           // every demand of the group
+};
+
+} // namespace intent::conversion
+
+#endif

@@ -1,0 +1,46 @@
+// The assignment: groups of effects, and one cover per group and class, in up to three variants.
+#ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_COVERS_H
+#define INTENT_LIB_CONVERSION_KIRTOBLOCK_COVERS_H
+
+#include "Facts.h"
+#include "intent/Conversion/KirToBlock/KirToBlock.h"
+
+namespace intent::conversion {
+
+/// Levels of a class, outer to inner; their product is the domain.
+struct Cover {
+  bool program = false;        // one coordinate (or tile) per instance
+  bool loop = false;           // chunks, or single points when there are no lanes
+  block::ExprAttr lanes;       // extent of the fragment axis; null: no lanes
+  std::string parameter;       // the parameter that sizes the lanes; empty for a constant
+  bool complete() const { return lanes && !program && !loop; }
+};
+
+struct Group {
+  llvm::SmallVector<Effect *> effects;       // outermost ones, in program order
+  llvm::SmallVector<AxisId> programAxes;     // classes with a program level, outer to inner
+  std::map<AxisId, Cover> covers;
+  llvm::SmallVector<AxisId> order;           // all classes in fragment axis order
+  std::string swizzle;                       // parameter of the grouped swizzle over the last two program axes; or empty
+  unsigned rank(AxisId id) const { return llvm::find(order, id) - order.begin(); }
+};
+
+struct Variant {
+  std::string name;
+  block::ExprAttr guard; // null: every launch
+  std::vector<Group> groups;
+  llvm::SmallVector<block::ParameterAttr> parameters;
+};
+
+/// The launch expression of a launch-visible extent.
+block::ExprAttr launchExpr(kir::ExtentAttr extent);
+
+/// How messages and options name an axis: its extent, `N`, `4` or `M + 1`.
+std::string extentName(kir::ExtentAttr extent);
+
+/// Assigns covers for the target; failure has emitted a diagnostic.
+mlir::FailureOr<std::vector<Variant>> assignCovers(Facts &facts, block::TargetAttr target, const KirToBlockOptions &options);
+
+} // namespace intent::conversion
+
+#endif

@@ -1,0 +1,300 @@
+// Demands: how a value at coordinates follows from other values at composed coordinates.
+#include "Facts.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace intent::kir;
+
+namespace intent::conversion {
+
+const Index *Facts::coordinate(AxisId id) { return index.add(axes[id].start, index.mul(axes[id].step, position(id))); }
+
+Facts::DomainInfo Facts::domainOf(Value domain) {
+  if (auto op = domain.getDefiningOp<DomainOp>()) return {indexOf(op.getStart()), indexOf(op.getStep())};
+  auto sub = domain.getDefiningOp<SubregionOp>();
+  return {indexOf(sub.getBegin()), domainOf(sub.getSource()).step};
+}
+
+static Coordinates operandCoordinates(Value operand, ArrayRef<const Index *> coordinates) {
+  return isa<KirTensorType>(operand.getType()) ? Coordinates(coordinates.begin(), coordinates.end()) : Coordinates();
+}
+
+// The coordinates at which a broadcast's operand is demanded.
+static Coordinates throughBroadcast(BroadcastOp op, ArrayRef<const Index *> coordinates, IndexContext &index) {
+  Coordinates result;
+  for (auto [extent, axis] : llvm::zip_equal(shapeOf(op.getValue().getType()), op.getAxes()))
+    result.push_back(extent.getConstant() == 1 ? index.constant(0) : coordinates[axis]);
+  return result;
+}
+
+static Coordinates throughTranspose(TransposeOp op, ArrayRef<const Index *> coordinates) {
+  Coordinates result(coordinates.size());
+  for (auto [i, axis] : llvm::enumerate(op.getPermutation())) result[axis] = coordinates[i];
+  return result;
+}
+
+// Row-major position in the result's shape, taken apart again in the operand's shape.
+static Coordinates throughReshape(ReshapeOp op, ArrayRef<const Index *> coordinates, IndexContext &index) {
+  ArrayRef<ExtentAttr> to = op.getResult().getType().getShape(), from = op.getValue().getType().getShape();
+  // Equal leading and trailing axes need no arithmetic.
+  size_t head = 0, tail = 0;
+  while (head < to.size() && head < from.size() && to[head] == from[head]) ++head;
+  while (tail < to.size() - head && tail < from.size() - head && to[to.size() - 1 - tail] == from[from.size() - 1 - tail]) ++tail;
+  const Index *flat = index.constant(0);
+  for (size_t i = head; i < to.size() - tail; ++i) flat = index.add(index.mul(flat, index.extent(to[i])), coordinates[i]);
+  Coordinates result(from.size());
+  for (size_t i = 0; i < head; ++i) result[i] = coordinates[i];
+  for (size_t i = 0; i < tail; ++i) result[from.size() - 1 - i] = coordinates[to.size() - 1 - i];
+  for (size_t i = from.size() - tail; i-- > head;) {
+    const Index *extent = index.extent(from[i]);
+    result[i] = i == head ? flat : index.mod(flat, extent);
+    if (i != head) flat = index.floorDiv(flat, extent);
+  }
+  return result;
+}
+
+const Index *Facts::indexOf(Value value, ArrayRef<const Index *> coordinates) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (isa<ParallelOp>(parent)) return coordinate(axesOf(parent)[argument.getArgNumber()]);
+    if (isa<ForOp>(parent) && argument.getArgNumber() == 0) return coordinate(axesOf(parent)[0]);
+    return index.leaf(value, coordinates);
+  }
+  Operation *op = value.getDefiningOp();
+  auto operand = [&](Value v) { return indexOf(v, operandCoordinates(v, coordinates)); };
+  if (auto constant = dyn_cast<ConstantOp>(op)) return index.constant(cast<IntegerAttr>(constant.getValue()).getInt());
+  if (auto extent = dyn_cast<ExtentOp>(op)) return index.extent(extent.getExtent());
+  if (auto indices = dyn_cast<IndicesOp>(op)) {
+    DomainInfo domain = domainOf(indices.getDomain());
+    return index.add(domain.start, index.mul(domain.step, coordinates[0]));
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return indexOf(broadcast.getValue(), throughBroadcast(broadcast, coordinates, index));
+  if (auto transpose = dyn_cast<TransposeOp>(op)) return indexOf(transpose.getValue(), throughTranspose(transpose, coordinates));
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) return indexOf(reshape.getValue(), throughReshape(reshape, coordinates, index));
+  if (auto extract = dyn_cast<ExtractOp>(op)) return indexOf(extract.getSource(), viewCoordinates(extract, extract.getIndices(), coordinates));
+  if (auto unary = dyn_cast<UnaryOp>(op); unary && unary.getKind() == UnaryKind::Neg) return index.sub(index.constant(0), operand(unary.getValue()));
+  if (auto binary = dyn_cast<BinaryOp>(op)) {
+    switch (binary.getKind()) {
+    case BinaryKind::Add: return index.add(operand(binary.getLhs()), operand(binary.getRhs()));
+    case BinaryKind::Sub: return index.sub(operand(binary.getLhs()), operand(binary.getRhs()));
+    case BinaryKind::Mul: return index.mul(operand(binary.getLhs()), operand(binary.getRhs()));
+    case BinaryKind::FloorDiv: return index.floorDiv(operand(binary.getLhs()), operand(binary.getRhs()));
+    case BinaryKind::Mod: return index.mod(operand(binary.getLhs()), operand(binary.getRhs()));
+    default: break;
+    }
+  }
+  if (auto castOp = dyn_cast<CastOp>(op); castOp && elementType(castOp.getValue().getType()).isIndex()) return operand(castOp.getValue());
+  return index.leaf(value, coordinates);
+}
+
+Coordinates Facts::viewCoordinates(Operation *, ValueRange indices, ArrayRef<const Index *> coordinates) {
+  Coordinates result;
+  size_t next = 0;
+  std::optional<size_t> joint;
+  for (Value item : indices) {
+    if (isa<DomainType>(item.getType())) {
+      DomainInfo domain = domainOf(item);
+      result.push_back(index.add(domain.start, index.mul(domain.step, coordinates[next++])));
+      continue;
+    }
+    Coordinates at;
+    if (auto tensor = dyn_cast<KirTensorType>(item.getType())) {
+      size_t rank = tensor.getShape().size();
+      if (!joint) {
+        joint = next;
+        next += rank;
+      }
+      at.assign(coordinates.begin() + *joint, coordinates.begin() + *joint + rank);
+    }
+    result.push_back(elementType(item.getType()).isIndex() ? indexOf(item, at) : index.leaf(item, at));
+  }
+  return result;
+}
+
+Coordinates Facts::writeCoordinates(WriteOp write) {
+  Coordinates at;
+  for (AxisId id : axesOf(write)) at.push_back(position(id));
+  return viewCoordinates(write, write.getIndices(), at);
+}
+
+void Facts::addLeaves(const Index *node, SmallVectorImpl<Demand> &out) {
+  if (node->kind == Index::Leaf) {
+    out.emplace_back(node->value, node->operands);
+    return;
+  }
+  if (node->kind == Index::Extent) {
+    if (Value atom = atomValue(cast<StringAttr>(node->extent).getValue())) out.emplace_back(atom, Coordinates());
+    return;
+  }
+  for (const Index *operand : node->operands) addLeaves(operand, out);
+}
+
+SmallVector<Demand> Facts::expand(const Demand &demand) {
+  auto [value, coordinates] = demand;
+  SmallVector<Demand> out;
+  auto pull = [&](Value v, ArrayRef<const Index *> at) { out.emplace_back(v, operandCoordinates(v, at)); };
+  auto extents = [&](AxisId id) { // a structured operation's trip counts are values too
+    addLeaves(index.extent(axes[id].extent), out);
+    addLeaves(axes[id].start, out);
+    addLeaves(axes[id].step, out);
+  };
+  if (elementType(value.getType()).isIndex()) {
+    const Index *node = indexOf(value, coordinates);
+    if (node->kind != Index::Leaf) {
+      addLeaves(node, out);
+      return out;
+    }
+  }
+  if (auto argument = dyn_cast<BlockArgument>(value)) return out; // parameters, loop carries: nothing below
+  Operation *op = value.getDefiningOp();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<ReadOp>([&](ReadOp read) {
+        if (std::optional<Demand> stored = forwarded(read, coordinates)) out.push_back(*stored);
+        else
+          for (const Index *at : viewCoordinates(read, read.getIndices(), coordinates)) addLeaves(at, out);
+      })
+      .Case<ExtractOp>([&](ExtractOp extract) {
+        Coordinates at = viewCoordinates(extract, extract.getIndices(), coordinates);
+        for (const Index *c : at) addLeaves(c, out);
+        pull(extract.getSource(), at);
+      })
+      .Case<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp>([&](Operation *o) {
+        for (Value operand : o->getOperands()) pull(operand, coordinates);
+      })
+      .Case<BroadcastOp>([&](BroadcastOp o) { pull(o.getValue(), throughBroadcast(o, coordinates, index)); })
+      .Case<TransposeOp>([&](TransposeOp o) { pull(o.getValue(), throughTranspose(o, coordinates)); })
+      .Case<ReshapeOp>([&](ReshapeOp o) { pull(o.getValue(), throughReshape(o, coordinates, index)); })
+      .Case<JoinOp>([&](JoinOp o) {
+        pull(o.getLhs(), ArrayRef(coordinates).drop_back());
+        pull(o.getRhs(), ArrayRef(coordinates).drop_back());
+        addLeaves(coordinates.back(), out);
+      })
+      .Case<ReduceOp>([&](ReduceOp o) {
+        Coordinates at = reducedCoordinates(o, coordinates);
+        for (Value v : o.getValues()) pull(v, at);
+        for (Value v : o.getIdentities()) pull(v, {});
+        for (AxisId id : axesOf(o)) extents(id);
+        o.getCombine().walk([&](Operation *inner) { // captured scalars
+          for (Value v : inner->getOperands())
+            if (!o.getCombine().isAncestor(v.getParentRegion())) pull(v, {});
+        });
+      })
+      .Case<ContractOp>([&](ContractOp o) {
+        auto [lhs, rhs] = contractCoordinates(o, coordinates);
+        pull(o.getLhs(), lhs);
+        pull(o.getRhs(), rhs);
+        for (AxisId id : axesOf(o)) extents(id);
+      })
+      .Case<ForOp>([&](ForOp loop) {
+        for (auto [i, init] : llvm::enumerate(loop.getInits())) {
+          Coordinates at;
+          for (AxisId id : carryAxes(loop, i)) at.push_back(position(id));
+          pull(init, at);
+          pull(loop.getBody().front().getTerminator()->getOperand(i), at);
+        }
+        extents(axesOf(loop)[0]);
+      })
+      .Case<IfOp>([&](IfOp branch) {
+        unsigned i = cast<OpResult>(value).getResultNumber();
+        pull(branch.getCondition(), {});
+        pull(branch.getThenRegion().front().getTerminator()->getOperand(i), coordinates);
+        pull(branch.getElseRegion().front().getTerminator()->getOperand(i), coordinates);
+      })
+      .Default([](Operation *) {});
+  return out;
+}
+
+Coordinates Facts::reducedCoordinates(ReduceOp op, ArrayRef<const Index *> kept) {
+  size_t rank = cast<KirTensorType>(op.getValues()[0].getType()).getShape().size();
+  Coordinates at(rank, nullptr);
+  for (auto [axis, id] : llvm::zip_equal(op.getAxes(), axesOf(op))) at[axis] = position(id);
+  size_t next = 0;
+  for (const Index *&slot : at)
+    if (!slot) slot = kept[next++];
+  return at;
+}
+
+std::pair<Coordinates, Coordinates> Facts::contractCoordinates(ContractOp op, ArrayRef<const Index *> result) {
+  Coordinates lhs(op.getLhs().getType().getShape().size(), nullptr), rhs(op.getRhs().getType().getShape().size(), nullptr);
+  for (auto [a, b, id] : llvm::zip_equal(op.getLhsReduce(), op.getRhsReduce(), axesOf(op))) lhs[a] = rhs[b] = position(id);
+  size_t next = 0;
+  for (const Index *&slot : lhs)
+    if (!slot) slot = result[next++];
+  for (auto [a, b] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch())) rhs[b] = lhs[a];
+  for (const Index *&slot : rhs)
+    if (!slot) slot = result[next++];
+  return {lhs, rhs};
+}
+
+ArrayRef<Demand> Facts::children(const Demand &demand) {
+  auto it = childrenOf.find(demand);
+  if (it == childrenOf.end()) it = childrenOf.emplace(demand, expand(demand)).first;
+  return it->second;
+}
+
+static void merge(AxisSet &into, AxisId id) {
+  auto *at = llvm::lower_bound(into, id);
+  if (at == into.end() || *at != id) into.insert(at, id);
+}
+
+const AxisSet &Facts::freeAxes(const Demand &demand) {
+  auto it = freeOf.find(demand);
+  if (it != freeOf.end()) return it->second;
+  AxisSet free;
+  auto own = [&](const Index *node) { forEachAxis(node, [&](AxisId id) { merge(free, find(id)); }); };
+  auto [value, coordinates] = demand;
+  for (const Demand &child : children(demand))
+    for (AxisId id : freeAxes(child)) merge(free, id);
+  Operation *op = value.getDefiningOp();
+  if (elementType(value.getType()).isIndex()) own(indexOf(value, coordinates));
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (auto loop = dyn_cast<ForOp>(argument.getOwner()->getParentOp())) {
+      merge(free, find(axesOf(loop)[0]));
+      for (const Index *c : coordinates) own(c);
+    }
+  } else if (auto read = dyn_cast<ReadOp>(op)) {
+    if (!forwarded(read, coordinates))
+      for (const Index *c : viewCoordinates(read, read.getIndices(), coordinates)) own(c);
+  } else if (isa<ExtractOp, JoinOp>(op)) {
+    for (const Index *c : coordinates) own(c);
+  } else if (isa<ReduceOp, ContractOp, ForOp>(op)) {
+    for (AxisId id : axesOf(op)) {
+      own(axes[id].start);
+      own(axes[id].step);
+    }
+    for (AxisId id : axesOf(op)) llvm::erase(free, find(id));
+    for (const Index *c : coordinates) own(c);
+  }
+  return freeOf.emplace(demand, std::move(free)).first->second;
+}
+
+unsigned Facts::depth(const Demand &demand, AxisId id) {
+  auto &known = depthOf[demand];
+  if (auto it = known.find(id); it != known.end()) return it->second;
+  unsigned result = 0;
+  for (const Demand &child : children(demand)) result = std::max(result, depth(child, id));
+  if (Operation *op = demand.first.getDefiningOp(); op && isa<ReduceOp, ContractOp>(op))
+    if (llvm::any_of(axesOf(op), [&](AxisId a) { return find(a) == id; })) ++result;
+  return depthOf[demand][id] = result;
+}
+
+void Facts::reach(const Demand &root, DemandSet &seen) {
+  SmallVector<Demand> stack{root};
+  while (!stack.empty()) {
+    Demand demand = stack.pop_back_val();
+    if (!seen.insert(demand)) continue;
+    for (const Demand &child : llvm::reverse(children(demand))) stack.push_back(child);
+  }
+}
+
+std::optional<Demand> Facts::forwarded(ReadOp read, ArrayRef<const Index *> coordinates) {
+  WriteOp write = forwards.lookup(read);
+  if (!write) return std::nullopt;
+  Coordinates at = viewCoordinates(read, read.getIndices(), coordinates), stored;
+  for (auto [item, c] : llvm::zip_equal(write.getIndices(), at))
+    if (isa<DomainType>(item.getType())) stored.push_back(c);
+  return Demand(write.getValue(), isa<KirTensorType>(write.getValue().getType()) ? stored : Coordinates());
+}
+
+} // namespace intent::conversion

@@ -1,0 +1,168 @@
+// What analysis finds in a kernel: axes and their classes, demands, effects, versions.
+#ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_FACTS_H
+#define INTENT_LIB_CONVERSION_KIRTOBLOCK_FACTS_H
+
+#include "Index.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <map>
+#include <set>
+
+namespace intent::conversion {
+
+/// An iteration variable: one per axis of a write, per parallel or ordered loop variable, per reduced or contracted
+/// axis of a structured operation, per axis of a loop carry.
+struct Axis {
+  enum Kind { Parallel, Ordered, Effect, Reduced, Carry };
+  Kind kind;
+  mlir::Operation *op;
+  const Index *start, *step; // coordinate = start + step * position
+  kir::ExtentAttr extent;
+};
+
+/// A value at coordinates: the unit of realisation.
+using Demand = std::pair<mlir::Value, Coordinates>;
+
+struct DemandLess {
+  bool operator()(const Demand &a, const Demand &b) const {
+    if (a.first != b.first) return a.first.getAsOpaquePointer() < b.first.getAsOpaquePointer();
+    return std::lexicographical_compare(a.second.begin(), a.second.end(), b.second.begin(), b.second.end(),
+                                        [](const Index *x, const Index *y) { return x->id < y->id; });
+  }
+};
+
+/// Demands in order of discovery.
+struct DemandSet {
+  std::vector<Demand> order;
+  std::set<Demand, DemandLess> seen;
+  bool insert(const Demand &demand) {
+    if (!seen.insert(demand).second) return false;
+    order.push_back(demand);
+    return true;
+  }
+};
+
+/// A condition that guards an effect: an `if` of the author, taken or not.
+struct Condition {
+  mlir::Value value;
+  bool negated;
+};
+
+/// A write, or an ordered loop that holds writes.
+struct Effect {
+  mlir::Operation *op;
+  Effect *parent = nullptr;                     // the ordered loop around it
+  llvm::SmallVector<Condition> conditions;      // those inside the parent
+  llvm::SmallVector<AxisId> parallel;           // enclosing parallel axes, outer to inner, parents' included
+  llvm::SmallVector<Effect *> children;         // of a loop
+  llvm::SmallVector<Demand> roots;              // what it pulls directly, its children's excluded
+
+  kir::WriteOp write() const { return mlir::dyn_cast<kir::WriteOp>(op); }
+};
+
+/// A structured operation's demand: where its traversal belongs follows from `axes` and `reduced`.
+using AxisSet = llvm::SmallVector<AxisId, 6>; // sorted
+
+class Facts {
+public:
+  explicit Facts(kir::KernelOp kernel) : kernel(kernel), index(kernel.getContext()) {}
+
+  /// Runs all analyses; failure has emitted a diagnostic.
+  mlir::LogicalResult analyse();
+
+  //===- axes -----------------------------------------------------------------------------------------===//
+
+  size_t axisCount() const { return axes.size(); }
+  const Axis &axis(AxisId id) const { return axes[id]; }
+  /// The class of an axis, named by its first member.
+  AxisId find(AxisId id) const;
+  /// Members of a class.
+  llvm::SmallVector<AxisId> members(AxisId representative) const;
+  /// Axes of `op`: a write's result axes, reduced axes, parallel axes, an ordered loop's one axis.
+  llvm::ArrayRef<AxisId> axesOf(mlir::Operation *op) const;
+  /// Axes of carry `i` of an ordered loop.
+  llvm::ArrayRef<AxisId> carryAxes(kir::ForOp loop, unsigned i) const;
+  /// The position of an axis's class as an index.
+  const Index *position(AxisId id) { return index.axis(find(id)); }
+  /// The coordinate of an axis: start + step * position.
+  const Index *coordinate(AxisId id);
+
+  //===- demands --------------------------------------------------------------------------------------===//
+
+  /// The index expression of an `index` value at coordinates.
+  const Index *indexOf(mlir::Value value, llvm::ArrayRef<const Index *> coordinates = {});
+  /// Coordinates in the view of element `coordinates` of the read.
+  Coordinates viewCoordinates(mlir::Operation *access, mlir::ValueRange indices, llvm::ArrayRef<const Index *> coordinates);
+  /// Coordinates that a write stores its element at its own axes to.
+  Coordinates writeCoordinates(kir::WriteOp write);
+  /// Where a reduce pulls its operands, given the coordinates of its result.
+  Coordinates reducedCoordinates(kir::ReduceOp op, llvm::ArrayRef<const Index *> kept);
+  /// Where a contraction pulls its operands, given the coordinates of its result.
+  std::pair<Coordinates, Coordinates> contractCoordinates(kir::ContractOp op, llvm::ArrayRef<const Index *> result);
+  /// The demands that computing this one needs.
+  llvm::ArrayRef<Demand> children(const Demand &demand);
+  /// Free classes: what the demand's value varies over, ordered loops included.
+  const AxisSet &freeAxes(const Demand &demand);
+  /// Traversals of class `axis` that come before the demand's value is known.
+  unsigned depth(const Demand &demand, AxisId axis);
+  /// The demand and everything below it, structured operations entered.
+  void reach(const Demand &root, DemandSet &seen);
+  /// The value that a read sees when a whole write comes before it, at those coordinates; null for version 0.
+  std::optional<Demand> forwarded(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates);
+  /// Where an atom "?n" gets its value.
+  mlir::Value atomValue(llvm::StringRef atom) const { return atoms.lookup(atom); }
+  /// True if nothing but constants and launch-visible values are in the extent.
+  bool isLaunchVisible(kir::ExtentAttr extent) const;
+  /// True if the coordinate provably lies in [0, extent).
+  bool isWithin(const Index *coordinate, kir::ExtentAttr extent);
+  /// True if the index is provably non-negative.
+  bool isNonNegative(const Index *index);
+
+  //===- effects --------------------------------------------------------------------------------------===//
+
+  llvm::SmallVector<std::unique_ptr<Effect>> effects; // all, in program order
+  llvm::SmallVector<Effect *> roots;                  // those outside ordered loops with effects
+  /// Every demand of an effect, children's included.
+  const DemandSet &demandsOf(Effect *effect);
+
+  kir::KernelOp kernel;
+  IndexContext index;
+
+private:
+  AxisId newAxis(Axis::Kind kind, mlir::Operation *op, const Index *start, const Index *step, kir::ExtentAttr extent);
+  void createAxes();
+  mlir::LogicalResult collectEffects(mlir::Block &block, llvm::SmallVector<Condition> conditions, llvm::SmallVector<AxisId> parallel, Effect *parent);
+  void collectRoots(Effect &effect);
+  mlir::LogicalResult findVersions();
+  bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);
+  void addConflicts(llvm::ArrayRef<AxisId> together);
+  bool unify(llvm::ArrayRef<std::pair<AxisId, AxisId>> pairs);
+  void formClasses();
+  void forget();
+  std::optional<std::pair<kir::ExtentAttr, kir::ExtentAttr>> bounds(const Index *index);
+
+  struct DomainInfo {
+    const Index *start, *step;
+  };
+  DomainInfo domainOf(mlir::Value domain);
+  llvm::SmallVector<Demand> expand(const Demand &demand);
+  void addLeaves(const Index *index, llvm::SmallVectorImpl<Demand> &out);
+
+  std::vector<Axis> axes;
+  std::vector<AxisId> parentOf; // union-find; roots name classes
+  std::vector<std::set<AxisId>> conflicts;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<AxisId>> opAxes;
+  llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, llvm::SmallVector<AxisId>> carries;
+  llvm::StringMap<mlir::Value> atoms;
+  llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards; // read -> the whole write it sees
+  std::map<Demand, llvm::SmallVector<Demand>, DemandLess> childrenOf;
+  std::map<Demand, AxisSet, DemandLess> freeOf;
+  std::map<Demand, llvm::SmallDenseMap<AxisId, unsigned>, DemandLess> depthOf;
+  std::map<Effect *, DemandSet> demands;
+};
+
+} // namespace intent::conversion
+
+#endif

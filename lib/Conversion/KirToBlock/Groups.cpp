@@ -1,0 +1,107 @@
+// Groups: effects that share structured producers, edges or a traversal.
+#include "Groups.h"
+
+using namespace mlir;
+using namespace intent::kir;
+
+namespace intent::conversion {
+
+SmallVector<Access> accessesOf(Facts &facts, Effect *effect) {
+  SmallVector<Access> accesses;
+  if (WriteOp write = effect->write()) accesses.push_back({write, write.getView(), facts.writeCoordinates(write), true});
+  for (Effect *child : effect->children) llvm::append_range(accesses, accessesOf(facts, child));
+  DemandSet seen;
+  for (const Demand &demand : facts.demandsOf(effect).order)
+    if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !facts.forwarded(read, demand.second))
+      accesses.push_back({read, read.getView(), facts.viewCoordinates(read, read.getIndices(), demand.second), false});
+  return accesses;
+}
+
+static bool shareWork(Facts &facts, Effect *a, Effect *b) {
+  if (!a->parallel.empty() && !b->parallel.empty() && a->parallel[0] == b->parallel[0]) return true;
+  const DemandSet &other = facts.demandsOf(b);
+  for (const Demand &demand : facts.demandsOf(a).order) {
+    Operation *op = demand.first.getDefiningOp();
+    if (!op || !other.seen.count(demand)) continue;
+    if (isa<ReduceOp, ContractOp, ForOp>(op)) return true;
+    auto read = dyn_cast<ReadOp>(op);
+    if (read && isa<KirTensorType>(read.getResult().getType())) return true;
+  }
+  return false;
+}
+
+bool haveEdge(ArrayRef<Access> a, ArrayRef<Access> b) {
+  for (const Access &x : a)
+    for (const Access &y : b)
+      if (x.view == y.view && (x.write || y.write)) return true;
+  return false;
+}
+
+SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
+  size_t count = facts.roots.size();
+  SmallVector<SmallVector<Access>> accesses;
+  for (Effect *effect : facts.roots) accesses.push_back(accessesOf(facts, effect));
+  SmallVector<unsigned> leader(count);
+  for (unsigned i = 0; i < count; ++i) {
+    leader[i] = i;
+    for (unsigned j = 0; j < i; ++j) {
+      if (leader[j] == leader[i] || !(haveEdge(accesses[i], accesses[j]) || shareWork(facts, facts.roots[i], facts.roots[j]))) continue;
+      unsigned from = std::max(leader[i], leader[j]), to = std::min(leader[i], leader[j]);
+      for (unsigned &l : leader)
+        if (l == from) l = to;
+    }
+  }
+  SmallVector<SmallVector<Effect *>> groups;
+  for (unsigned l = 0; l < count; ++l) {
+    SmallVector<Effect *> group;
+    for (unsigned i = 0; i < count; ++i)
+      if (leader[i] == l) group.push_back(facts.roots[i]);
+    if (!group.empty()) groups.push_back(group);
+  }
+  return groups;
+}
+
+void forEachWrite(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
+  if (effect->write()) visit(effect);
+  for (Effect *child : effect->children) forEachWrite(child, visit);
+}
+
+// Equal coordinates on one view axis, each a function of this class alone: both accesses are of one instance.
+static bool meetsOnlyInOneInstance(Facts &facts, const Access &a, const Access &b, AxisId id) {
+  for (auto [x, y] : llvm::zip_equal(a.coordinates, b.coordinates)) {
+    if (x != y || !facts.index.coefficientOf(x, id)) continue;
+    bool alone = true;
+    forEachAxis(x, [&](AxisId other) { alone &= other == id; });
+    SmallVector<const Index *> terms{x};
+    if (x->kind == Index::Linear) llvm::append_range(terms, x->operands);
+    for (const Index *term : terms) alone &= term->kind != Index::Leaf;
+    if (alone) return true;
+  }
+  return false;
+}
+
+SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &reduced) {
+  SmallVector<SmallVector<AxisId>> ownAxes;
+  for (Effect *effect : effects)
+    forEachWrite(effect, [&](Effect *write) {
+      SmallVector<AxisId> own;
+      for (AxisId id : write->parallel) own.push_back(facts.find(id));
+      for (AxisId id : facts.axesOf(write->op)) own.push_back(facts.find(id));
+      ownAxes.push_back(own);
+    });
+  SmallVector<Access> accesses;
+  for (Effect *effect : effects) llvm::append_range(accesses, accessesOf(facts, effect));
+  SmallVector<AxisId> result;
+  for (AxisId id : ownAxes[0]) {
+    if (llvm::is_contained(result, id) || reduced.contains(id) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
+    if (!llvm::all_of(ownAxes, [&](auto &own) { return llvm::is_contained(own, id); })) continue;
+    bool crossed = false;
+    for (const Access &a : accesses)
+      for (const Access &b : accesses)
+        if (&a != &b && a.write && a.view == b.view && !meetsOnlyInOneInstance(facts, a, b, id)) crossed = true;
+    if (!crossed) result.push_back(id);
+  }
+  return result;
+}
+
+} // namespace intent::conversion

@@ -1,0 +1,33 @@
+#ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_GROUPS_H
+#define INTENT_LIB_CONVERSION_KIRTOBLOCK_GROUPS_H
+
+#include "Facts.h"
+
+namespace intent::conversion {
+
+/// One access of a view, with its coordinates in terms of classes.
+struct Access {
+  mlir::Operation *op;
+  mlir::Value view;
+  Coordinates coordinates;
+  bool write;
+};
+
+/// Every access of an effect and of the loops and values inside it.
+llvm::SmallVector<Access> accessesOf(Facts &facts, Effect *effect);
+
+/// True if a write of one touches a view that the other accesses.
+bool haveEdge(llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
+
+/// Outermost effects by group, both in program order.
+llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);
+
+/// Calls `visit` on each write of an effect.
+void forEachWrite(Effect *effect, llvm::function_ref<void(Effect *)> visit);
+
+/// The classes that may have a program level: launch-visible, free in every write, not reduced, and crossed by no edge.
+llvm::SmallVector<AxisId> programAxes(Facts &facts, llvm::ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &reduced);
+
+} // namespace intent::conversion
+
+#endif

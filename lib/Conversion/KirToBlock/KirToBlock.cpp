@@ -1,0 +1,225 @@
+// The conversion's table of contents: facts, covers, one construction per variant and group.
+#include "intent/Conversion/KirToBlock/KirToBlock.h"
+
+#include "Construct.h"
+#include "Groups.h"
+#include "llvm/ADT/StringSet.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace intent::block;
+using intent::kir::ExtentAttr;
+
+namespace intent {
+namespace conversion {
+namespace {
+
+/// Forms the block kernel of one kernel.
+class Conversion {
+public:
+  Conversion(kir::KernelOp kernel, TargetAttr target, const KirToBlockOptions &options)
+      : kernel(kernel), target(target), options(options), facts(kernel), builder(kernel) {}
+
+  LogicalResult run() {
+    if (failed(facts.analyse())) return failure();
+    FailureOr<std::vector<Variant>> variants = assignCovers(facts, target, options);
+    if (failed(variants)) return failure();
+    collectPrivates();
+    auto result = block::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), interface(), checks(), overlaps());
+    ::mlir::Block &body = result.getBody().emplaceBlock();
+    for (const Variant &variant : *variants) {
+      builder.setInsertionPointToEnd(&body);
+      if (failed(construct(variant))) {
+        result.erase();
+        return failure();
+      }
+    }
+    kernel.erase();
+    return success();
+  }
+
+private:
+  /// Every launch-visible atom is a private argument; unused ones go again at the end.
+  void collectPrivates() {
+    llvm::SetVector<Attribute> symbols;
+    auto add = [&](ExtentAttr extent) {
+      for (StringAttr atom : extent.getAtoms())
+        if (!atom.getValue().starts_with("?")) symbols.insert(ExprAttr::symbol(kernel.getContext(), atom.getValue()));
+    };
+    for (Type type : kernel.getArgumentTypes())
+      for (ExtentAttr extent : kir::shapeOf(type)) add(extent);
+    for (AxisId id = 0; id < facts.axisCount(); ++id) add(facts.axis(id).extent);
+    kernel.walk([&](kir::ExtentOp op) { add(op.getExtent()); });
+    privates = llvm::to_vector(symbols);
+  }
+
+  ArrayAttr interface() {
+    SmallVector<Attribute> entries;
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+      StringAttr name = builder.getStringAttr(kernel.getParameterName(i));
+      auto view = dyn_cast<kir::ViewType>(kernel.getArgumentTypes()[i]);
+      if (!view) {
+        entries.push_back(ScalarArgumentAttr::get(kernel.getContext(), name, kernel.getArgumentTypes()[i]));
+        continue;
+      }
+      SmallVector<ExprAttr> shape;
+      for (ExtentAttr extent : view.getShape()) shape.push_back(launchExpr(extent));
+      entries.push_back(ViewArgumentAttr::get(kernel.getContext(), name, view.getElement(), shape, view.getAccess(), static_cast<bool>(kernel.getArgAttr(i, "kir.noalias")),
+                                              kernel.getArgAttrOfType<StringAttr>(i, "kir.alias"), kernel.getArgAttrOfType<ArrayAttr>(i, "kir.strides")));
+    }
+    return builder.getArrayAttr(entries);
+  }
+
+  ArrayAttr checks() {
+    SmallVector<Attribute> result;
+    kernel.walk([&](kir::CheckExtentOp op) {
+      if (!facts.isLaunchVisible(op.getLhs()) || !facts.isLaunchVisible(op.getRhs())) return;
+      ExprAttr equal = ExprAttr::apply(ExprKind::Eq, {launchExpr(op.getLhs()), launchExpr(op.getRhs())});
+      result.push_back(CheckAttr::get(kernel.getContext(), equal, op.getMessageAttr()));
+    });
+    return builder.getArrayAttr(result);
+  }
+
+  // Two views may coincide when every element is read and written by the same lane, reads first; else they are apart.
+  Overlap permission(Value a, Value b) {
+    if (kir::elementType(a.getType()) != kir::elementType(b.getType()) || kir::shapeOf(a.getType()) != kir::shapeOf(b.getType())) return Overlap::Disjoint;
+    if (facts.roots.empty()) return Overlap::Any;
+    std::optional<Coordinates> at;
+    SmallVector<AxisId> own;
+    bool first = true;
+    for (Effect *effect : facts.roots) {
+      bool touches = false;
+      for (const Access &access : accessesOf(facts, effect)) {
+        if (access.view != a && access.view != b) continue;
+        touches = true;
+        if (at && *at != access.coordinates) return Overlap::Disjoint;
+        at = access.coordinates;
+      }
+      if (!touches) continue;
+      if (!effect->write()) return Overlap::Disjoint; // iterations of an ordered loop would meet
+      SmallVector<AxisId> axes;
+      for (AxisId id : effect->parallel) axes.push_back(facts.find(id));
+      for (AxisId id : facts.axesOf(effect->op)) axes.push_back(facts.find(id));
+      if (!first && axes != own) return Overlap::Disjoint;
+      own = axes;
+      first = false;
+    }
+    kir::WriteOp seen; // two writes of coinciding views would have an order to keep
+    for (auto &effect : facts.effects)
+      if (kir::WriteOp write = effect->write(); write && (write.getView() == a || write.getView() == b)) {
+        if (seen && seen.getView() != write.getView()) return Overlap::Disjoint;
+        seen = write;
+      }
+    return Overlap::Identical;
+  }
+
+  ArrayAttr overlaps() {
+    SmallVector<Attribute> result;
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      for (unsigned j = 0; j < i; ++j) {
+        auto x = dyn_cast<kir::ViewType>(kernel.getArgumentTypes()[j]), y = dyn_cast<kir::ViewType>(kernel.getArgumentTypes()[i]);
+        if (!x || !y || (x.getAccess() == intent::Access::In && y.getAccess() == intent::Access::In)) continue;
+        result.push_back(OverlapPermissionAttr::get(kernel.getContext(), builder.getStringAttr(kernel.getParameterName(j)), builder.getStringAttr(kernel.getParameterName(i)),
+                                                    permission(kernel.getArgument(j), kernel.getArgument(i))));
+      }
+    return builder.getArrayAttr(result);
+  }
+
+  LogicalResult construct(const Variant &variant) {
+    SmallVector<Attribute> parameters(variant.parameters.begin(), variant.parameters.end());
+    auto program = ProgramOp::create(builder, kernel.getLoc(), variant.name, variant.guard, builder.getArrayAttr(privates), builder.getArrayAttr(parameters), ConfigurationSetAttr(), StringAttr());
+    ::mlir::Block &body = program.getBody().emplaceBlock();
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+      Type type = kernel.getArgumentTypes()[i];
+      if (auto view = dyn_cast<kir::ViewType>(type)) type = block::ViewType::get(kernel.getContext(), view.getElement(), view.getShape().size());
+      body.addArgument(type, NameLoc::get(builder.getStringAttr(kernel.getParameterName(i)), kernel.getLoc()));
+    }
+    for (Attribute symbol : privates) {
+      std::string name = cast<ExprAttr>(symbol).getSymbol().str();
+      if (name[0] == '%') name = name.substr(1) + "_extent";
+      body.addArgument(builder.getIndexType(), NameLoc::get(builder.getStringAttr(name), kernel.getLoc()));
+    }
+    for (const Group &group : variant.groups)
+      if (failed(Construction(facts, group, program, privates).build())) return failure();
+    dropUnused(program);
+    return success();
+  }
+
+  /// Unused private arguments and parameters leave the program.
+  void dropUnused(ProgramOp program) {
+    // Pure leftovers of forwarding and alignment first.
+    SmallVector<Operation *> dead;
+    do {
+      dead.clear();
+      program.walk([&](Operation *op) {
+        if (isOpTriviallyDead(op)) dead.push_back(op);
+      });
+      for (Operation *op : dead) op->erase();
+    } while (!dead.empty());
+    ::mlir::Block &body = program.getBody().front();
+    unsigned publics = kernel.getNumArguments();
+    SmallVector<Attribute> kept;
+    for (unsigned i = privates.size(); i-- > 0;) {
+      if (body.getArgument(publics + i).use_empty()) body.eraseArgument(publics + i);
+      else kept.insert(kept.begin(), privates[i]);
+    }
+    program.setPrivatesAttr(builder.getArrayAttr(kept));
+    llvm::StringSet<> used;
+    auto note = [&](ExprAttr expr) {
+      expr.walkExpr([&](ExprAttr e) {
+        if (e.getKind() == ExprKind::Parameter) used.insert(e.getSymbol());
+      });
+    };
+    program.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        for (ExprAttr extent : extentsOf(type)) note(extent);
+      if (auto param = dyn_cast<ParamOp>(op)) note(param.getValue());
+      if (auto group = dyn_cast<GroupOp>(op)) note(group.getSize());
+    });
+    SmallVector<Attribute> parameters;
+    for (auto parameter : program.getParameters().getAsRange<ParameterAttr>())
+      if (used.contains(parameter.getSymbol())) parameters.push_back(parameter);
+    program.setParametersAttr(builder.getArrayAttr(parameters));
+  }
+
+  kir::KernelOp kernel;
+  TargetAttr target;
+  const KirToBlockOptions &options;
+  Facts facts;
+  OpBuilder builder;
+  SmallVector<Attribute> privates;
+};
+
+struct KirToBlockPass : PassWrapper<KirToBlockPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KirToBlockPass)
+  KirToBlockPass() = default;
+  KirToBlockPass(const KirToBlockPass &other) : PassWrapper(other) {}
+  explicit KirToBlockPass(const KirToBlockOptions &options) { cover = options.cover; }
+  StringRef getArgument() const final { return "convert-kir-to-block"; }
+  StringRef getDescription() const final { return "form the block program of a kernel for the module's block.target"; }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<block::BlockDialect, scf::SCFDialect>(); }
+  void runOnOperation() final {
+    if (failed(convertKirToBlock(getOperation(), KirToBlockOptions{cover}))) signalPassFailure();
+  }
+  Option<std::string> cover{*this, "cover", llvm::cl::desc("forced covers by extent, such as N=loop,lanes;M=program")};
+};
+
+} // namespace
+} // namespace conversion
+
+LogicalResult convertKirToBlock(ModuleOp module, const KirToBlockOptions &options) {
+  auto target = module->getAttrOfType<TargetAttr>("block.target");
+  SmallVector<kir::KernelOp> kernels(module.getOps<kir::KernelOp>());
+  for (kir::KernelOp kernel : kernels)
+    if (failed(conversion::Conversion(kernel, target, options).run())) return failure();
+  PassManager cleanup(module.getContext());
+  cleanup.addPass(createCSEPass());
+  cleanup.addPass(createCanonicalizerPass());
+  cleanup.addPass(createCSEPass());
+  return cleanup.run(module);
+}
+
+std::unique_ptr<Pass> createKirToBlockPass(KirToBlockOptions options) { return std::make_unique<conversion::KirToBlockPass>(std::move(options)); }
+
+} // namespace intent

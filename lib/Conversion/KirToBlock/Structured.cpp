@@ -1,0 +1,460 @@
+// Structured operations and the loops that realise them: traversals, accumulators, ordered loops.
+#include "Construct.h"
+
+using namespace mlir;
+using namespace intent::block;
+using intent::kir::KirTensorType;
+
+namespace intent::conversion {
+
+SmallVector<AxisId> Construction::reducedClasses(Operation *op) {
+  SmallVector<AxisId> classes;
+  for (AxisId id : facts.axesOf(op)) classes.push_back(facts.find(id));
+  return classes;
+}
+
+//===- loops -------------------------------------------------------------------------------------------===//
+
+FailureOr<Value> Construction::extentValue(AxisId id, Location loc) {
+  FailureOr<Real> extent = realiseIndex(facts.index.extent(facts.axis(id).extent), loc);
+  if (failed(extent)) return failure();
+  if (!extent->axes.empty()) return emitError(loc, "shared gpu: a trip count varies over the lanes of one instance");
+  return extent->value;
+}
+
+FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc) {
+  const Cover &cover = group.covers.at(id);
+  FailureOr<Value> extent = extentValue(id, loc);
+  if (failed(extent)) return failure();
+  Value zero = indexConstant(0, loc).value;
+  Value step = cover.lanes ? ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes).getResult() : indexConstant(1, loc).value;
+  auto loop = scf::ForOp::create(builder, named(id, "", loc), zero, *extent, step, carries);
+  ::mlir::Block *body = loop.getBody();
+  if (!body->empty()) body->back().erase();
+  scopes.push_back(std::make_unique<Scope>(Scope{current, body, loop, {}, {}, {}}));
+  Scope *scope = scopes.back().get();
+  loop.getInductionVar().setLoc(named(id, cover.lanes ? "0" : "", loc));
+  scope->bindings[id] = {loop.getInductionVar(), cover.lanes, cover.lanes ? *extent : Value()};
+  carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  current = innermost = scope;
+  setInsertionPoint();
+  return scope;
+}
+
+void Construction::close(Scope *scope, SmallVectorImpl<Value> &values, Location loc) {
+  builder.setInsertionPointToEnd(scope->block);
+  scf::YieldOp::create(builder, loc, values);
+  auto loop = cast<scf::ForOp>(scope->owner);
+  values.assign(loop.getResults().begin(), loop.getResults().end());
+  current = innermost = scope->parent;
+  setInsertionPoint();
+}
+
+//===- reductions --------------------------------------------------------------------------------------===//
+
+FailureOr<Construction::Reals> Construction::combine(kir::ReduceOp op, Reals arguments, const DenseMap<Value, Real> &captured) {
+  DenseMap<Value, Real> map(captured);
+  ::mlir::Block &body = op.getCombine().front();
+  for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments)) map[argument] = real;
+  for (Operation &inner : body.without_terminator()) {
+    if (auto constantOp = dyn_cast<kir::ConstantOp>(inner)) {
+      map[constantOp.getResult()] = constant(constantOp.getValue(), inner.getLoc());
+      continue;
+    }
+    if (!isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(inner))
+      return inner.emitError("shared gpu: a combine holds only element-wise work");
+    Reals operands;
+    for (Value operand : inner.getOperands()) operands.push_back(map.lookup(operand));
+    FailureOr<Real> result = elementWise(&inner, operands);
+    if (failed(result)) return failure();
+    map[inner.getResult(0)] = *result;
+  }
+  Reals results;
+  for (Value value : body.getTerminator()->getOperands()) results.push_back(map.lookup(value));
+  return results;
+}
+
+FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, AxisId id, Location loc) {
+  if (neutral.allZero && value.isZeroAlong(id)) return value;
+  std::optional<Real> valid = validity(id, loc);
+  if (!valid) return value;
+  return select(*valid, value, neutral, loc);
+}
+
+FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals values, ArrayRef<Real> identities, AxisId id, const DenseMap<Value, Real> &captured) {
+  Location loc = op.getLoc();
+  SmallVector<AxisId, 4> axes = unite(values);
+  if (!llvm::is_contained(axes, id)) axes.push_back(id);
+  llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+  SmallVector<Value> operands, neutral;
+  SmallVector<Type> results;
+  SmallVector<AxisId, 4> kept(axes);
+  llvm::erase(kept, id);
+  for (auto [value, identity] : llvm::zip_equal(values, identities)) {
+    FailureOr<Real> whole = masked(value, identity, id, loc);
+    if (failed(whole)) return failure();
+    operands.push_back(align(*whole, axes, loc));
+    neutral.push_back(identity.value);
+    results.push_back(fragmentOrScalar(elementType(identity.value.getType()), extents(kept)));
+  }
+  auto reduce = ReduceOp::create(builder, loc, results, operands, neutral, uint64_t(llvm::find(axes, id) - axes.begin()));
+  ::mlir::Block &body = reduce.getCombine().emplaceBlock();
+  Reals arguments;
+  for (unsigned side = 0; side < 2; ++side)
+    for (const Real &identity : identities) {
+      Real argument;
+      argument.value = body.addArgument(identity.value.getType(), loc);
+      arguments.push_back(argument);
+    }
+  builder.setInsertionPointToEnd(&body);
+  FailureOr<Reals> combined = combine(op, arguments, captured);
+  if (failed(combined)) return failure();
+  SmallVector<Value> yields;
+  for (const Real &real : *combined) yields.push_back(real.value);
+  YieldOp::create(builder, loc, yields);
+  setInsertionPoint();
+  Reals reals;
+  for (Value value : reduce.getResults()) {
+    Real real;
+    real.value = value;
+    real.axes = kept;
+    reals.push_back(real);
+  }
+  return reals;
+}
+
+FailureOr<Construction::Reals> Construction::identities(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  Reals result;
+  if (auto reduce = dyn_cast<kir::ReduceOp>(op)) {
+    for (Value identity : reduce.getIdentities()) {
+      FailureOr<Real> real = realise({identity, {}});
+      if (failed(real)) return failure();
+      if (!real->axes.empty()) return op->emitError("shared gpu: a reduction's identity varies over the lanes of one instance");
+      result.push_back(*real);
+    }
+    return result;
+  }
+  Type element = kir::elementType(op->getResult(0).getType());
+  result.push_back(constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), op->getLoc()));
+  return result;
+}
+
+FailureOr<Construction::Reals> Construction::accumulate(const Demand &demand, const Reals &accumulators) {
+  Operation *op = demand.first.getDefiningOp();
+  if (auto contract = dyn_cast<kir::ContractOp>(op)) {
+    auto [left, right] = facts.contractCoordinates(contract, demand.second);
+    FailureOr<Real> lhs = realise({contract.getLhs(), left}), rhs = realise({contract.getRhs(), right});
+    if (failed(lhs) || failed(rhs)) return failure();
+    Real start;
+    if (accumulators.empty()) {
+      FailureOr<Reals> zero = identities(demand);
+      if (failed(zero)) return failure();
+      start = zero->front();
+    } else start = accumulators[0];
+    FailureOr<Real> result = multiply(contract, *lhs, *rhs, start);
+    if (failed(result)) return failure();
+    return Reals{*result};
+  }
+  auto reduce = cast<kir::ReduceOp>(op);
+  Coordinates at = facts.reducedCoordinates(reduce, demand.second);
+  Reals values;
+  for (Value value : reduce.getValues()) {
+    FailureOr<Real> real = realise({value, at});
+    if (failed(real)) return failure();
+    values.push_back(*real);
+  }
+  FailureOr<Reals> neutral = identities(demand);
+  if (failed(neutral)) return failure();
+  DenseMap<Value, Real> captured;
+  bool lanes = false;
+  WalkResult walked = reduce.getCombine().walk([&](Operation *inner) -> WalkResult {
+    for (Value v : inner->getOperands())
+      if (!reduce.getCombine().isAncestor(v.getParentRegion())) {
+        FailureOr<Real> real = realise({v, {}});
+        if (failed(real)) return WalkResult::interrupt();
+        captured[v] = *real;
+        lanes |= !real->axes.empty();
+      }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted()) return failure();
+  for (AxisId id : reducedClasses(op)) {
+    const Binding *binding = lookup(id);
+    if (!binding->lanes) continue;
+    if (lanes) return op->emitError("shared gpu: a combine captures a value that varies over the lanes of one instance");
+    FailureOr<Reals> reduced = reduceLanes(reduce, values, *neutral, id, captured);
+    if (failed(reduced)) return failure();
+    values = *reduced;
+  }
+  if (accumulators.empty()) return values;
+  Reals arguments(accumulators);
+  llvm::append_range(arguments, values);
+  return combine(reduce, arguments, captured);
+}
+
+//===- contractions ------------------------------------------------------------------------------------===//
+
+Real Construction::transposed(const Real &value, ArrayRef<AxisId> axes, Location loc) {
+  if (ArrayRef(value.axes) == axes) return value;
+  SmallVector<int64_t> permutation;
+  for (AxisId id : axes) permutation.push_back(llvm::find(value.axes, id) - value.axes.begin());
+  Real result = value;
+  result.axes.assign(axes.begin(), axes.end());
+  Type type = FragmentType::get(builder.getContext(), elementType(value.value.getType()), extents(axes));
+  result.value = TransposeOp::create(builder, loc, type, value.value, permutation);
+  return result;
+}
+
+Real Construction::sumLanes(Real value, AxisId id, Location loc) {
+  SmallVector<AxisId, 4> axes(value.axes);
+  auto *at = llvm::find(axes, id);
+  uint64_t axis = at - axes.begin();
+  axes.erase(at);
+  Type element = elementType(value.value.getType());
+  Real zero = constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc);
+  auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(axes))}, ValueRange{value.value}, ValueRange{zero.value}, axis);
+  ::mlir::Block &body = reduce.getCombine().emplaceBlock();
+  Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
+  builder.setInsertionPointToEnd(&body);
+  Value sum = BinaryOp::create(builder, loc, element, BinaryKind::Add, a, b, false, false);
+  YieldOp::create(builder, loc, ValueRange{sum});
+  setInsertionPoint();
+  Real result;
+  result.value = reduce.getResult(0);
+  result.axes = axes;
+  return result;
+}
+
+FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, const Real &accumulator) {
+  Location loc = op.getLoc();
+  Type element = elementType(accumulator.value.getType());
+  SmallVector<AxisId> lanes;
+  for (AxisId id : reducedClasses(op))
+    if (lookup(id)->lanes) lanes.push_back(id);
+  auto zeroOf = [&](const Real &real) {
+    Type type = elementType(real.value.getType());
+    return constant(isa<FloatType>(type) ? floatConstant(type, 0.0) : integerConstant(type, 0), loc);
+  };
+  for (AxisId k : lanes) { // what lies past the reduced range is zero in both operands
+    FailureOr<Real> left = masked(lhs, zeroOf(lhs), k, loc), right = masked(rhs, zeroOf(rhs), k, loc);
+    if (failed(left) || failed(right)) return failure();
+    lhs = *left;
+    rhs = *right;
+  }
+  auto freeOf = [&](const Real &real) {
+    SmallVector<AxisId, 4> free(real.axes);
+    for (AxisId k : lanes) llvm::erase(free, k);
+    return free;
+  };
+  SmallVector<AxisId, 4> left = freeOf(lhs), right = freeOf(rhs);
+  bool matrix = lanes.size() == 1 && left.size() == 1 && right.size() == 1 && left != right && lhs.axes.size() == 2 && rhs.axes.size() == 2;
+  if (matrix) {
+    AxisId m = left[0], n = right[0], k = lanes[0];
+    if (group.rank(n) < group.rank(m)) { // the transposed product
+      std::swap(m, n);
+      std::swap(lhs, rhs);
+    }
+    Real a = transposed(lhs, {m, k}, loc), b = transposed(rhs, {k, n}, loc), result;
+    result.axes = {m, n};
+    Value start = align(accumulator, result.axes, loc);
+    result.value = ContractOp::create(builder, loc, start.getType(), a.value, b.value, start);
+    return result;
+  }
+  // Products are exact in the accumulation type.
+  auto widen = [&](Real real) {
+    if (elementType(real.value.getType()) == element) return real;
+    real.value = CastOp::create(builder, loc, withElement(real.value.getType(), element), real.value);
+    return real;
+  };
+  lhs = widen(lhs);
+  rhs = widen(rhs);
+  if (lanes.empty() && isa<FloatType>(element)) {
+    Real result;
+    result.axes = unite({lhs, rhs, accumulator});
+    Value a = align(lhs, result.axes, loc), b = align(rhs, result.axes, loc), c = align(accumulator, result.axes, loc);
+    result.value = FmaOp::create(builder, loc, c.getType(), a, b, c);
+    return result;
+  }
+  Real product = binary(BinaryKind::Mul, lhs, rhs, loc);
+  for (AxisId k : lanes) {
+    if (!llvm::is_contained(product.axes, k)) {
+      SmallVector<AxisId, 4> axes(product.axes);
+      axes.push_back(k);
+      llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+      FailureOr<Real> inside = masked(product, zeroOf(product), k, loc);
+      if (failed(inside)) return failure();
+      product.value = align(*inside, axes, loc);
+      product.axes = axes;
+    }
+    product = sumLanes(product, k, loc);
+  }
+  return binary(BinaryKind::Add, accumulator, product, loc);
+}
+
+//===- traversals --------------------------------------------------------------------------------------===//
+
+LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisId> classes, ArrayRef<Effect *> batch) {
+  Scope *home = current, *outer = innermost;
+  Location loc = batch.empty() ? reductions[0].first.getLoc() : batch[0]->op->getLoc();
+  SmallVector<AxisId> loops;
+  for (AxisId id : classes)
+    if (!lookup(id)) loops.push_back(id);
+  SmallVector<Reals, 0> accumulators;
+  SmallVector<Value> carries;
+  for (const Demand &demand : reductions) {
+    Reals start;
+    if (!loops.empty()) {
+      FailureOr<Reals> neutral = identities(demand);
+      if (failed(neutral)) return failure();
+      SmallVector<AxisId, 4> lanes = laneAxes(facts.freeAxes(demand));
+      for (const Real &identity : *neutral) {
+        Real real;
+        real.axes = lanes;
+        real.value = align(identity, lanes, loc);
+        start.push_back(real);
+        carries.push_back(real.value);
+      }
+    }
+    accumulators.push_back(start);
+  }
+  SmallVector<Scope *> opened;
+  for (AxisId id : loops) {
+    FailureOr<Scope *> scope = open(id, carries, loc);
+    if (failed(scope)) return failure();
+    opened.push_back(*scope);
+  }
+  if (!opened.empty()) {
+    size_t next = 0;
+    for (Reals &start : accumulators)
+      for (Real &real : start) real.value = carries[next++];
+  }
+  SmallVector<Reals, 0> results;
+  for (auto [demand, start] : llvm::zip_equal(reductions, accumulators)) {
+    FailureOr<Reals> result = accumulate(demand, start);
+    if (failed(result)) return failure();
+    results.push_back(*result);
+  }
+  if (!batch.empty() && failed(store(batch))) return failure();
+  SmallVector<Value> yields;
+  if (!opened.empty())
+    for (auto [result, start] : llvm::zip_equal(results, accumulators))
+      for (auto [real, carried] : llvm::zip_equal(result, start)) yields.push_back(align(real, carried.axes, loc));
+  for (Scope *scope : llvm::reverse(opened)) close(scope, yields, loc);
+  current = home;
+  innermost = outer;
+  setInsertionPoint();
+  size_t next = 0;
+  for (auto [demand, result, start] : llvm::zip_equal(reductions, results, accumulators))
+    for (auto [i, value] : llvm::enumerate(demand.first.getDefiningOp()->getResults())) {
+      Real known;
+      known.axes = opened.empty() ? result[i].axes : start[i].axes;
+      known.value = opened.empty() ? result[i].value : yields[next++];
+      home->memo[{value, demand.second}] = known;
+    }
+  return success();
+}
+
+// Reductions that a traversal of these classes can compute from here, one per operation and coordinates.
+bool Construction::canJoin(const Demand &demand, ArrayRef<AxisId> classes, ArrayRef<Demand> chosen) {
+  Operation *op = demand.first.getDefiningOp();
+  if (!op || !isa<kir::ReduceOp, kir::ContractOp>(op) || reducedClasses(op) != classes || current->memo.count(demand)) return false;
+  if (!allBound(facts.freeAxes(demand)) || scopeOf(facts.freeAxes(demand)) != current) return false;
+  return llvm::none_of(chosen, [&](const Demand &d) { return d.first.getDefiningOp() == op && d.second == demand.second; });
+}
+
+FailureOr<Real> Construction::structured(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  SmallVector<AxisId> classes = reducedClasses(op);
+  SmallVector<Demand> reductions{demand};
+  if (llvm::any_of(classes, [&](AxisId id) { return !lookup(id); }))
+    for (const Demand &other : needed.order) // what the same traversal can compute
+      if (canJoin(other, classes, reductions) && llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); })) reductions.push_back(other);
+  if (failed(traverse(reductions, classes, {}))) return failure();
+  return current->memo.at(demand);
+}
+
+//===- ordered loops -----------------------------------------------------------------------------------===//
+
+// The lanes of each carry: what its start and its next value vary over, other carries included.
+SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(kir::ForOp loop) {
+  ::mlir::Block &body = loop.getBody().front();
+  size_t count = loop.getInits().size();
+  AxisId ordered = facts.find(facts.axesOf(loop)[0]);
+  SmallVector<llvm::SetVector<AxisId>> free(count);
+  SmallVector<llvm::SetVector<unsigned>> uses(count);
+  for (unsigned i = 0; i < count; ++i) {
+    Coordinates at;
+    for (AxisId id : facts.carryAxes(loop, i)) at.push_back(facts.position(id));
+    Demand next(body.getTerminator()->getOperand(i), at);
+    for (const Demand &demand : {Demand(loop.getInits()[i], at), next})
+      for (AxisId id : facts.freeAxes(demand))
+        if (id != ordered) free[i].insert(id);
+    for (AxisId id : facts.carryAxes(loop, i)) free[i].insert(facts.find(id));
+    DemandSet seen;
+    facts.reach(next, seen);
+    for (const Demand &demand : seen.order)
+      if (auto argument = dyn_cast<BlockArgument>(demand.first); argument && argument.getOwner() == &body && argument.getArgNumber() > 0) uses[i].insert(argument.getArgNumber() - 1);
+  }
+  for (size_t round = 0; round < count; ++round)
+    for (unsigned i = 0; i < count; ++i)
+      for (unsigned j : uses[i]) // a reduction over the other's own axes leaves only the rest
+        for (AxisId id : free[j])
+          if (i != j && !llvm::is_contained(facts.carryAxes(loop, j), id) && llvm::none_of(facts.carryAxes(loop, j), [&](AxisId a) { return facts.find(a) == id; })) free[i].insert(id);
+  SmallVector<SmallVector<AxisId, 4>> lanes;
+  for (auto &set : free) {
+    AxisSet axes(set.begin(), set.end());
+    lanes.push_back(laneAxes(axes));
+  }
+  return lanes;
+}
+
+LogicalResult Construction::orderedLoop(kir::ForOp loop, Effect *effect) {
+  Scope *home = current, *outer = innermost;
+  Location loc = loop.getLoc();
+  ::mlir::Block &body = loop.getBody().front();
+  SmallVector<SmallVector<AxisId, 4>> lanes = carryLanes(loop);
+  SmallVector<Coordinates> at;
+  SmallVector<Value> carries;
+  for (auto [i, init] : llvm::enumerate(loop.getInits())) {
+    Coordinates own;
+    for (AxisId id : facts.carryAxes(loop, i)) {
+      if (!lookup(facts.find(id))) return loop.emitError("shared gpu: a loop carry's axis is bound only inside the loop");
+      own.push_back(facts.position(id));
+    }
+    at.push_back(own);
+    FailureOr<Real> start = realise({init, isa<KirTensorType>(init.getType()) ? own : Coordinates()});
+    if (failed(start)) return failure();
+    carries.push_back(align(*start, lanes[i], loc));
+  }
+  FailureOr<Scope *> scope = open(facts.find(facts.axesOf(loop)[0]), carries, loc);
+  if (failed(scope)) return failure();
+  for (auto [i, value] : llvm::enumerate(carries)) {
+    Real real;
+    real.value = value;
+    real.axes = lanes[i];
+    value.setLoc(body.getArgument(i + 1).getLoc());
+    (*scope)->memo[{body.getArgument(i + 1), at[i]}] = real;
+  }
+  SmallVector<Value> yields; // before the writes: they may overwrite what the carries read
+  for (unsigned i = 0; i < carries.size(); ++i) {
+    Value next = body.getTerminator()->getOperand(i);
+    FailureOr<Real> real = realise({next, isa<KirTensorType>(next.getType()) ? at[i] : Coordinates()});
+    if (failed(real)) return failure();
+    yields.push_back(align(*real, lanes[i], loc));
+  }
+  if (effect && failed(emit(effect->children))) return failure();
+  close(*scope, yields, loc);
+  current = home;
+  innermost = outer;
+  setInsertionPoint();
+  for (auto [i, value] : llvm::enumerate(yields)) {
+    Real real;
+    real.value = value;
+    real.axes = lanes[i];
+    home->memo[{loop.getResult(i), at[i]}] = real;
+  }
+  return success();
+}
+
+} // namespace intent::conversion

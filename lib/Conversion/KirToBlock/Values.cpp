@@ -1,0 +1,421 @@
+// Realisation of values: scopes, index expressions, accesses, element-wise work.
+#include "Construct.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace intent::block;
+using intent::kir::ExtentAttr;
+using intent::kir::KirTensorType;
+
+namespace intent::conversion {
+
+//===- scopes ------------------------------------------------------------------------------------------===//
+
+Scope *Construction::scopeOf(const AxisSet &axes) {
+  for (Scope *scope = current; scope; scope = scope->parent)
+    if (!scope->parent || llvm::any_of(axes, [&](AxisId id) { return scope->bindings.count(id); })) return scope;
+  return nullptr;
+}
+
+const Binding *Construction::lookup(AxisId id) {
+  for (Scope *scope = current; scope; scope = scope->parent)
+    if (auto it = scope->bindings.find(id); it != scope->bindings.end()) return &it->second;
+  return nullptr;
+}
+
+bool Construction::allBound(const AxisSet &axes) {
+  return llvm::all_of(axes, [&](AxisId id) { return lookup(id); });
+}
+
+// Values of an outer scope go before the operation that leads to the scope under construction.
+void Construction::setInsertionPoint() {
+  if (current == innermost) {
+    builder.setInsertionPointToEnd(current->block);
+    return;
+  }
+  Scope *child = innermost;
+  while (child->parent != current) child = child->parent;
+  builder.setInsertionPoint(child->owner);
+}
+
+//===- small builders ----------------------------------------------------------------------------------===//
+
+Real Construction::constant(TypedAttr value, Location loc) {
+  Real real;
+  real.value = ConstantOp::create(builder, loc, value.getType(), value);
+  if (auto integer = dyn_cast<IntegerAttr>(value)) real.allZero = integer.getValue().isZero();
+  if (auto number = dyn_cast<FloatAttr>(value)) real.allZero = number.getValue().isPosZero();
+  return real;
+}
+
+Real Construction::indexConstant(int64_t value, Location loc) { return constant(builder.getIndexAttr(value), loc); }
+
+SmallVector<ExprAttr> Construction::extents(ArrayRef<AxisId> axes) {
+  SmallVector<ExprAttr> result;
+  for (AxisId id : axes) result.push_back(lookup(id)->lanes);
+  return result;
+}
+
+SmallVector<AxisId, 4> Construction::unite(ArrayRef<Real> reals) {
+  SmallVector<AxisId, 4> axes;
+  for (const Real &real : reals)
+    for (AxisId id : real.axes)
+      if (!llvm::is_contained(axes, id)) axes.push_back(id);
+  llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+  return axes;
+}
+
+static SmallVector<int64_t> positionsIn(ArrayRef<AxisId> own, ArrayRef<AxisId> axes) {
+  SmallVector<int64_t> positions;
+  for (AxisId id : own) positions.push_back(llvm::find(axes, id) - axes.begin());
+  return positions;
+}
+
+Value Construction::align(const Real &real, ArrayRef<AxisId> axes, Location loc) {
+  if (ArrayRef(real.axes) == axes) return real.value;
+  Type type = FragmentType::get(builder.getContext(), elementType(real.value.getType()), extents(axes));
+  return BroadcastOp::create(builder, loc, type, real.value, positionsIn(real.axes, axes));
+}
+
+ArrayAttr Construction::alignment(ArrayRef<Real> reals, ArrayRef<AxisId> axes) {
+  SmallVector<Attribute> lists;
+  for (const Real &real : reals) lists.push_back(builder.getI64ArrayAttr(positionsIn(real.axes, axes)));
+  return builder.getArrayAttr(lists);
+}
+
+SmallVector<AxisId, 4> Construction::laneAxes(const AxisSet &axes) {
+  SmallVector<AxisId, 4> lanes;
+  for (AxisId id : axes)
+    if (const Binding *binding = lookup(id); binding && binding->lanes) lanes.push_back(id);
+  llvm::sort(lanes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+  return lanes;
+}
+
+// Zero along a class is kept by an operation that maps zeros to zero, if every operand is zero there.
+static bool keepsZero(BinaryKind kind) {
+  return llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::And, BinaryKind::Or, BinaryKind::Xor}, kind);
+}
+static std::set<AxisId> commonZeros(ArrayRef<Real> operands, ArrayRef<AxisId> axes) {
+  std::set<AxisId> zero;
+  for (AxisId id : axes)
+    if (llvm::all_of(operands, [&](const Real &r) { return r.isZeroAlong(id); })) zero.insert(id);
+  return zero;
+}
+
+Real Construction::binary(BinaryKind kind, const Real &a, const Real &b, Location loc) {
+  Real result;
+  result.axes = unite({a, b});
+  Value lhs = align(a, result.axes, loc), rhs = align(b, result.axes, loc);
+  result.value = builder.createOrFold<BinaryOp>(loc, lhs.getType(), kind, lhs, rhs, false, false);
+  if (keepsZero(kind)) result.zero = commonZeros({a, b}, result.axes);
+  return result;
+}
+
+Real Construction::compare(ComparePredicate predicate, const Real &a, const Real &b, Location loc) {
+  Real result;
+  result.axes = unite({a, b});
+  Value lhs = align(a, result.axes, loc), rhs = align(b, result.axes, loc);
+  result.value = CompareOp::create(builder, loc, withElement(lhs.getType(), builder.getI1Type()), predicate, lhs, rhs);
+  return result;
+}
+
+Real Construction::select(const Real &condition, const Real &a, const Real &b, Location loc) {
+  Real result;
+  result.axes = unite({condition, a, b});
+  Value lhs = align(a, result.axes, loc), rhs = align(b, result.axes, loc);
+  Value chosen = condition.axes.empty() ? condition.value : align(condition, result.axes, loc);
+  result.value = SelectOp::create(builder, loc, lhs.getType(), chosen, lhs, rhs);
+  result.zero = commonZeros({a, b}, result.axes);
+  return result;
+}
+
+Real Construction::position(AxisId id, Location loc) {
+  const Binding *binding = lookup(id);
+  Real real;
+  real.value = binding->base;
+  if (!binding->lanes) return real;
+  real.axes = {id};
+  Value one = indexConstant(1, loc).value;
+  real.value = LanesOp::create(builder, loc, FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), binding->base, one);
+  return real;
+}
+
+// The predicate of a class's valid lanes; none where every lane is.
+std::optional<Real> Construction::validity(AxisId id, Location loc) {
+  const Binding *binding = lookup(id);
+  if (!binding || !binding->lanes || !binding->extent) return std::nullopt;
+  FailureOr<Real> at = realiseIndex(facts.index.axis(id), loc);
+  Real extent;
+  extent.value = binding->extent;
+  AxisSet own{id};
+  return inScope(scopeOf(own), [&] { return compare(ComparePredicate::Lt, *at, extent, loc); });
+}
+
+//===- index expressions -------------------------------------------------------------------------------===//
+
+FailureOr<Real> Construction::realiseIndex(const Index *node, Location loc) {
+  AxisSet axes;
+  SmallVector<const Index *> stack{node};
+  auto add = [&](AxisId id) {
+    if (!llvm::is_contained(axes, id)) axes.push_back(id);
+  };
+  while (!stack.empty()) {
+    const Index *top = stack.pop_back_val();
+    if (top->kind == Index::Axis) add(facts.find(top->axis));
+    if (top->kind == Index::Leaf)
+      for (AxisId id : facts.freeAxes({top->value, top->operands})) add(id);
+    if (top->kind == Index::Extent)
+      if (Value atom = facts.atomValue(cast<StringAttr>(top->extent).getValue()))
+        for (AxisId id : facts.freeAxes({atom, {}})) add(id);
+    llvm::append_range(stack, top->operands);
+  }
+  Scope *scope = scopeOf(axes);
+  if (auto it = scope->indices.find(node); it != scope->indices.end()) return it->second;
+  FailureOr<Real> real = inScope(scope, [&] { return computeIndex(node, loc); });
+  if (succeeded(real)) scope->indices[node] = *real;
+  return real;
+}
+
+FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
+  switch (node->kind) {
+  case Index::Constant: return indexConstant(node->constant, loc);
+  case Index::Axis: return position(facts.find(node->axis), loc);
+  case Index::Leaf: {
+    FailureOr<Real> real = realise({node->value, node->operands});
+    if (failed(real)) return failure();
+    if (elementType(real->value.getType()).isIndex()) return real;
+    Real asIndex = *real; // integers of any type serve as indices
+    asIndex.value = CastOp::create(builder, loc, withElement(real->value.getType(), builder.getIndexType()), real->value);
+    return asIndex;
+  }
+  case Index::Extent: {
+    StringRef atom = cast<StringAttr>(node->extent).getValue();
+    if (Value value = facts.atomValue(atom)) return realise({value, {}});
+    ExprAttr symbol = ExprAttr::symbol(builder.getContext(), atom);
+    Real real;
+    real.value = program.getBody().getArgument(program.getNumPublicArguments() + (llvm::find(privates, symbol) - privates.begin()));
+    return real;
+  }
+  case Index::Product: {
+    std::optional<Real> product;
+    for (const Index *factor : node->operands) {
+      FailureOr<Real> real = realiseIndex(factor, loc);
+      if (failed(real)) return failure();
+      product = product ? binary(BinaryKind::Mul, *product, *real, loc) : *real;
+    }
+    return *product;
+  }
+  case Index::FloorDiv: case Index::Mod: {
+    FailureOr<Real> a = realiseIndex(node->operands[0], loc), b = realiseIndex(node->operands[1], loc);
+    if (failed(a) || failed(b)) return failure();
+    return binary(node->kind == Index::Mod ? BinaryKind::Mod : BinaryKind::FloorDiv, *a, *b, loc);
+  }
+  case Index::Linear: break;
+  }
+  // One lane position and scalars beside it stay a progression, which accesses can read off.
+  std::optional<Real> sum;
+  const Index *lanes = nullptr;
+  int64_t step = 0;
+  SmallVector<std::pair<const Index *, int64_t>> rest;
+  for (auto [term, coefficient] : llvm::zip_equal(node->operands, node->coefficients)) {
+    const Binding *binding = term->kind == Index::Axis ? lookup(facts.find(term->axis)) : nullptr;
+    if (binding && binding->lanes && !lanes) {
+      lanes = term;
+      step = coefficient;
+    } else rest.emplace_back(term, coefficient);
+  }
+  auto addTerm = [&](const Real &real, int64_t coefficient) {
+    bool subtract = sum && coefficient < 0;
+    int64_t factor = subtract ? -coefficient : coefficient;
+    Real scaled = factor == 1 ? real : binary(BinaryKind::Mul, real, indexConstant(factor, loc), loc);
+    sum = sum ? binary(subtract ? BinaryKind::Sub : BinaryKind::Add, *sum, scaled, loc) : scaled;
+  };
+  llvm::stable_sort(rest, [](auto &a, auto &b) { return (a.second > 0) > (b.second > 0); });
+  for (auto [term, coefficient] : rest) {
+    FailureOr<Real> real = realiseIndex(term, loc);
+    if (failed(real)) return failure();
+    addTerm(*real, coefficient);
+  }
+  if (node->constant || !sum) {
+    if (sum && node->constant < 0 && node->constant != INT64_MIN) sum = binary(BinaryKind::Sub, *sum, indexConstant(-node->constant, loc), loc);
+    else sum = sum ? binary(BinaryKind::Add, *sum, indexConstant(node->constant, loc), loc) : indexConstant(node->constant, loc);
+  }
+  if (!lanes) return *sum;
+  AxisId id = facts.find(lanes->axis);
+  const Binding *binding = lookup(id);
+  if (!sum->axes.empty()) {
+    FailureOr<Real> at = realiseIndex(lanes, loc);
+    if (failed(at)) return failure();
+    addTerm(*at, step);
+    return *sum;
+  }
+  Real base;
+  base.value = binding->base;
+  Real start = binary(BinaryKind::Add, step == 1 ? base : binary(BinaryKind::Mul, base, indexConstant(step, loc), loc), *sum, loc);
+  Real result;
+  result.axes = {id};
+  result.value = LanesOp::create(builder, loc, FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), start.value, indexConstant(step, loc).value);
+  return result;
+}
+
+//===- accesses ----------------------------------------------------------------------------------------===//
+
+FailureOr<Construction::Accessed> Construction::access(Type view, ArrayRef<const Index *> coordinates, ArrayRef<Real> others, ArrayRef<Condition> conditions, Location loc) {
+  Accessed result;
+  for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(view))) {
+    FailureOr<Real> real = realiseIndex(at, loc);
+    if (failed(real)) return failure();
+    result.coordinates.push_back(*real);
+    if (facts.isWithin(at, extent)) continue; // else guarded
+    if (!facts.isNonNegative(at)) result.valid.push_back(compare(ComparePredicate::Ge, *real, indexConstant(0, loc), loc));
+    FailureOr<Real> size = realiseIndex(facts.index.extent(extent), loc);
+    if (failed(size)) return failure();
+    result.valid.push_back(compare(ComparePredicate::Lt, *real, *size, loc));
+  }
+  for (const Condition &condition : conditions) {
+    FailureOr<Real> real = realise({condition.value, {}});
+    if (failed(real)) return failure();
+    if (condition.negated) {
+      Real inverse = *real;
+      inverse.value = UnaryOp::create(builder, loc, real->value.getType(), UnaryKind::Not, real->value, false, false);
+      result.valid.push_back(inverse);
+    } else result.valid.push_back(*real);
+  }
+  Reals all(result.coordinates);
+  llvm::append_range(all, result.valid);
+  llvm::append_range(all, others);
+  result.axes = unite(all);
+  for (AxisId id : result.axes)
+    if (std::optional<Real> valid = validity(id, loc)) result.valid.push_back(*valid);
+  return result;
+}
+
+static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
+  SmallVector<Value> values;
+  for (const Real &real : reals) values.push_back(real.value);
+  return values;
+}
+
+FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coordinates) {
+  Location loc = read.getLoc();
+  FailureOr<Accessed> at = access(read.getView().getType(), facts.viewCoordinates(read, read.getIndices(), coordinates), {}, {}, loc);
+  if (failed(at)) return failure();
+  Type element = elementType(read.getView().getType().getElement());
+  TypedAttr zero = isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0);
+  Real fill = constant(zero, loc), result;
+  result.axes = at->axes;
+  Value view = program.getBody().getArgument(cast<BlockArgument>(read.getView()).getArgNumber());
+  result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at->axes)), view, valuesOf(at->coordinates), valuesOf(at->valid), fill.value,
+                                alignment(at->coordinates, at->axes), alignment(at->valid, at->axes));
+  result.zero.insert(at->axes.begin(), at->axes.end());
+  return result;
+}
+
+//===- element-wise work -------------------------------------------------------------------------------===//
+
+FailureOr<Real> Construction::elementWise(Operation *op, Reals operands) {
+  Location loc = op->getLoc();
+  Real result;
+  result.axes = unite(operands);
+  Type element = kir::elementType(op->getResult(0).getType());
+  Type type = fragmentOrScalar(element, extents(result.axes));
+  SmallVector<Value> values;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    bool scalarCondition = isa<kir::SelectOp>(op) && i == 0 && operand.axes.empty();
+    values.push_back(scalarCondition ? operand.value : align(operand, result.axes, loc));
+  }
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<kir::UnaryOp>([&](kir::UnaryOp o) {
+        result.value = UnaryOp::create(builder, loc, type, o.getKind(), values[0], o.getApproximate(), o.getFlushToZero());
+        if (llvm::is_contained({UnaryKind::Abs, UnaryKind::Sqrt, UnaryKind::Floor, UnaryKind::Ceil, UnaryKind::Neg}, o.getKind())) result.zero = commonZeros(operands, result.axes);
+      })
+      .Case<kir::BinaryOp>([&](kir::BinaryOp o) {
+        result.value = BinaryOp::create(builder, loc, type, o.getKind(), values[0], values[1], o.getApproximate(), o.getFlushToZero());
+        if (keepsZero(o.getKind())) result.zero = commonZeros(operands, result.axes);
+      })
+      .Case<kir::CompareOp>([&](kir::CompareOp o) { result.value = CompareOp::create(builder, loc, type, o.getPredicate(), values[0], values[1]); })
+      .Case<kir::FmaOp>([&](kir::FmaOp) { result.value = FmaOp::create(builder, loc, type, values[0], values[1], values[2]); })
+      .Case<kir::SelectOp>([&](kir::SelectOp) {
+        result.value = SelectOp::create(builder, loc, type, values[0], values[1], values[2]);
+        result.zero = commonZeros({operands[1], operands[2]}, result.axes);
+      })
+      .Case<kir::CastOp>([&](kir::CastOp) {
+        result.value = CastOp::create(builder, loc, type, values[0]);
+        result.zero = commonZeros(operands, result.axes);
+      })
+      .Case<kir::BitcastOp>([&](kir::BitcastOp) { result.value = BitcastOp::create(builder, loc, type, values[0]); });
+  return result;
+}
+
+//===- demands -----------------------------------------------------------------------------------------===//
+
+FailureOr<Real> Construction::realise(const Demand &demand) {
+  Scope *scope = scopeOf(facts.freeAxes(demand));
+  for (Scope *s = scope; s; s = s->parent)
+    if (auto it = s->memo.find(demand); it != s->memo.end()) return it->second;
+  FailureOr<Real> real = inScope(scope, [&] { return compute(demand); });
+  if (succeeded(real)) scope->memo[demand] = *real;
+  return real;
+}
+
+FailureOr<Real> Construction::compute(const Demand &demand) {
+  auto [value, coordinates] = demand;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (isa<kir::KernelOp>(argument.getOwner()->getParentOp())) {
+      Real real;
+      real.value = program.getBody().getArgument(argument.getArgNumber());
+      return real;
+    }
+    if (!isa<kir::ForOp>(argument.getOwner()->getParentOp()) || argument.getArgNumber() == 0) return realiseIndex(facts.indexOf(value, coordinates), value.getLoc());
+    return emitError(value.getLoc(), "shared gpu: a loop carry is read at coordinates that are not its own axes");
+  }
+  Operation *op = value.getDefiningOp();
+  Location loc = op->getLoc();
+  if (elementType(value.getType()).isIndex() || kir::elementType(value.getType()).isIndex()) {
+    const Index *node = facts.indexOf(value, coordinates);
+    if (node->kind != Index::Leaf || node->value != value) return realiseIndex(node, loc);
+  }
+  auto at = [&](Value v) { return Demand(v, isa<KirTensorType>(v.getType()) ? coordinates : Coordinates()); };
+  if (auto constantOp = dyn_cast<kir::ConstantOp>(op)) return constant(constantOp.getValue(), loc);
+  if (auto read = dyn_cast<kir::ReadOp>(op)) {
+    if (std::optional<Demand> stored = facts.forwarded(read, coordinates)) return realise(*stored);
+    return load(read, coordinates);
+  }
+  if (isa<kir::ReduceOp, kir::ContractOp>(op)) return structured(demand);
+  if (auto loop = dyn_cast<kir::ForOp>(op)) {
+    if (failed(orderedLoop(loop, nullptr))) return failure();
+    auto it = current->memo.find(demand);
+    if (it == current->memo.end()) return op->emitError("shared gpu: the loop's result is read at coordinates that are not its own axes");
+    return it->second;
+  }
+  if (auto branch = dyn_cast<kir::IfOp>(op)) { // both sides are total: a choice of values needs no control
+    unsigned i = cast<OpResult>(value).getResultNumber();
+    FailureOr<Real> condition = realise({branch.getCondition(), {}});
+    FailureOr<Real> taken = realise(at(branch.getThenRegion().front().getTerminator()->getOperand(i)));
+    FailureOr<Real> other = realise(at(branch.getElseRegion().front().getTerminator()->getOperand(i)));
+    if (failed(condition) || failed(taken) || failed(other)) return failure();
+    return select(*condition, *taken, *other, loc);
+  }
+  if (auto join = dyn_cast<kir::JoinOp>(op)) {
+    Coordinates inner(coordinates.begin(), std::prev(coordinates.end()));
+    auto side = [&](Value v) { return realise({v, isa<KirTensorType>(v.getType()) ? inner : Coordinates()}); };
+    if (std::optional<int64_t> which = coordinates.back()->getConstant()) return side(*which == 0 ? join.getLhs() : join.getRhs());
+    FailureOr<Real> lhs = side(join.getLhs()), rhs = side(join.getRhs()), last = realiseIndex(coordinates.back(), loc);
+    if (failed(lhs) || failed(rhs) || failed(last)) return failure();
+    return select(compare(ComparePredicate::Eq, *last, indexConstant(0, loc), loc), *lhs, *rhs, loc);
+  }
+  if (isa<kir::BroadcastOp, kir::TransposeOp, kir::ReshapeOp, kir::ExtractOp>(op)) return realise(facts.children(demand).back()); // only maps
+  if (isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(op)) {
+    Reals operands;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Real> real = realise(at(operand));
+      if (failed(real)) return failure();
+      operands.push_back(*real);
+    }
+    return elementWise(op, operands);
+  }
+  return op->emitError("shared gpu: no realisation of '") << op->getName() << "'";
+}
+
+} // namespace intent::conversion

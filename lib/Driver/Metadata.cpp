@@ -1,0 +1,187 @@
+// `interface.json`: what a launcher needs to know of a block module, in text forms that other languages read.
+#include "Pipeline.h"
+
+#include "intent/Target/Capabilities.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::driver;
+namespace json = llvm::json;
+
+// Expressions keep their inline text; constants are numbers.
+static json::Value spell(block::ExprAttr expr) {
+  if (!expr) return nullptr;
+  if (std::optional<int64_t> value = expr.getConstant()) return *value;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  expr.printInline(os);
+  return text;
+}
+
+static json::Value spell(Attribute attribute) {
+  if (auto expr = dyn_cast<block::ExprAttr>(attribute)) return spell(expr);
+  if (auto text = dyn_cast<StringAttr>(attribute)) return "\"" + text.getValue().str() + "\""; // a symbol
+  if (auto integer = dyn_cast<IntegerAttr>(attribute)) return integer.getInt();
+  if (auto boolean = dyn_cast<BoolAttr>(attribute)) return boolean.getValue();
+  return nullptr;
+}
+
+static json::Value spellFeature(Attribute attribute) {
+  if (auto text = dyn_cast<StringAttr>(attribute)) return text.getValue();
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  if (!list) {
+    if (auto boolean = dyn_cast<BoolAttr>(attribute)) return boolean.getValue();
+    return spell(attribute);
+  }
+  json::Array items;
+  for (Attribute item : list) items.push_back(spellFeature(item));
+  return items;
+}
+
+template <typename Range>
+static json::Array spellAll(Range &&range) {
+  json::Array list;
+  for (auto item : range) list.push_back(spell(item));
+  return list;
+}
+
+//===- public interface --------------------------------------------------------------------------------===//
+
+// The defaults of scalars are the author's and never reach the block program; they stand in the request.
+static std::map<std::string, json::Value> defaultsOf(const Request &request) {
+  std::map<std::string, json::Value> defaults;
+  const json::Array *functions = request.object.getArray("functions");
+  std::optional<int64_t> entry = request.object.getInteger("entry");
+  if (!functions || !entry || *entry < 0 || *entry >= static_cast<int64_t>(functions->size())) return defaults;
+  const json::Object *function = (*functions)[*entry].getAsObject();
+  const json::Array *params = function ? function->getArray("params") : nullptr;
+  for (const json::Value &param : params ? *params : json::Array())
+    if (const json::Object *object = param.getAsObject())
+      if (auto name = object->getString("name"))
+        if (const json::Value *value = object->get("default")) defaults.emplace(name->str(), *value);
+  return defaults;
+}
+
+static json::Array paramsOf(block::KernelOp kernel, const Request &request) {
+  std::map<std::string, json::Value> defaults = defaultsOf(request);
+  json::Array params;
+  for (Attribute entry : kernel.getInterface()) {
+    if (auto scalar = dyn_cast<block::ScalarArgumentAttr>(entry)) {
+      auto found = defaults.find(scalar.getName().str());
+      params.push_back(json::Object{{"kind", "scalar"}, {"name", scalar.getName().getValue()}, {"dtype", dtypeName(scalar.getElement())},
+                                    {"default", found == defaults.end() ? json::Value(nullptr) : found->second}});
+      continue;
+    }
+    auto view = cast<block::ViewArgumentAttr>(entry);
+    json::Value strides = nullptr;
+    if (view.getStrides()) strides = spellAll(view.getStrides());
+    bool grouped = view.getAlias() && !view.getAlias().empty();
+    params.push_back(json::Object{{"kind", "view"}, {"name", view.getName().getValue()}, {"access", stringifyAccess(view.getAccess())}, {"dtype", dtypeName(view.getElement())},
+                                  {"shape", spellAll(view.getShape())}, {"strides", std::move(strides)}, {"noalias", view.getNoalias()},
+                                  {"alias", grouped ? json::Value(view.getAlias().getValue()) : json::Value(nullptr)}});
+  }
+  return params;
+}
+
+// Where each launch symbol gets its value: the first axis whose extent or stride is the bare symbol, or a scalar.
+static json::Array symbolsOf(block::KernelOp kernel) {
+  json::Array symbols;
+  llvm::StringSet<> seen;
+  auto add = [&](StringRef name, json::Object &&where) {
+    if (!seen.insert(name).second) return;
+    where["name"] = name;
+    symbols.push_back(std::move(where));
+  };
+  for (Attribute entry : kernel.getInterface()) {
+    auto view = dyn_cast<block::ViewArgumentAttr>(entry);
+    if (!view) {
+      auto scalar = cast<block::ScalarArgumentAttr>(entry);
+      if (isa<IntegerType, IndexType>(scalar.getElement())) add("%" + scalar.getName().str(), json::Object{{"param", scalar.getName().getValue()}});
+      continue;
+    }
+    for (auto [axis, extent] : llvm::enumerate(view.getShape()))
+      if (extent.getKind() == block::ExprKind::Symbol) add(extent.getSymbol(), json::Object{{"param", view.getName().getValue()}, {"axis", int64_t(axis)}});
+    if (!view.getStrides()) continue;
+    for (auto [axis, stride] : llvm::enumerate(view.getStrides()))
+      if (auto symbol = dyn_cast<StringAttr>(stride)) add(symbol, json::Object{{"param", view.getName().getValue()}, {"stride", int64_t(axis)}});
+  }
+  return symbols;
+}
+
+//===- variants and candidates -------------------------------------------------------------------------===//
+
+static json::Object variantOf(block::ProgramOp program) {
+  json::Array groups;
+  block::ExprAttr grid = block::ExprAttr::constant(program.getContext(), 0);
+  for (auto group : program.getOps<block::GroupOp>()) {
+    groups.push_back(spell(group.getSize()));
+    grid = block::ExprAttr::apply(block::ExprKind::Add, {grid, group.getSize()});
+  }
+  json::Object coverage;
+  for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>())
+    if (parameter.getBinding()) coverage[parameter.getSymbol().getValue()] = spell(parameter.getBinding());
+  return json::Object{{"name", program.getSymName()}, {"guard", spell(program.getGuardAttr())}, {"grid", spell(grid)}, {"groups", std::move(groups)},
+                      {"coverage", std::move(coverage)}, {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
+                      {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())}};
+}
+
+static json::Object parameterOf(block::ProgramOp program, block::ParameterAttr parameter) {
+  json::Array affects;
+  if (parameter.getAffects())
+    for (Attribute item : parameter.getAffects())
+      if (auto text = dyn_cast<StringAttr>(item)) affects.push_back(text.getValue());
+  auto text = [](StringAttr attribute) { return attribute ? json::Value(attribute.getValue()) : json::Value(nullptr); };
+  return json::Object{{"variant", program.getSymName()}, {"symbol", parameter.getSymbol().getValue()}, {"role", block::stringifyRole(parameter.getRole())},
+                      {"kind", block::stringifyParameterKind(parameter.getKind())}, {"domain", json::Array(parameter.getDomain())}, {"column", text(parameter.getColumn())},
+                      {"binding", spell(parameter.getBinding())}, {"affects", std::move(affects)}, {"need", text(parameter.getNeed())}};
+}
+
+static void addCandidates(block::ProgramOp program, block::TargetAttr target, json::Array &candidates) {
+  block::ConfigurationSetAttr set = program.getConfigurationsAttr();
+  if (!set) return;
+  for (auto [index, row] : llvm::enumerate(set.getRows().getAsRange<DenseI64ArrayAttr>())) {
+    json::Object values;
+    for (auto [column, value] : llvm::zip_equal(set.getColumns().getAsRange<StringAttr>(), row.asArrayRef())) values[column.getValue()] = value;
+    candidates.push_back(json::Object{{"variant", program.getSymName()}, {"index", int64_t(index)}, {"values", std::move(values)}, {"where", spell(candidateCondition(program, row.asArrayRef(), target))}});
+  }
+}
+
+static void addRows(const ProgramConfigurations &configurations, json::Array &rows) {
+  static constexpr const char *kinds[] = {"kept", "merged", "rejected"};
+  for (auto [index, fate] : llvm::enumerate(configurations.rows)) {
+    bool rejected = fate.kind == RowFate::Rejected;
+    rows.push_back(json::Object{{"variant", configurations.program}, {"family", configurations.family}, {"source", json::fixUTF8(configurations.source)}, {"row", int64_t(index)}, {"request", json::Array(fate.request)},
+                                {"fate", kinds[fate.kind]}, {"candidate", rejected ? json::Value(nullptr) : json::Value(int64_t(fate.candidate))},
+                                {"rule", rejected ? json::Value(fate.rule) : json::Value(nullptr)}, {"reason", rejected ? json::Value(fate.reason) : json::Value(nullptr)}});
+  }
+}
+
+static json::Object targetObject(block::TargetAttr target) {
+  json::Object features;
+  for (NamedAttribute feature : target.getFeatures()) features[feature.getName().getValue()] = spellFeature(feature.getValue());
+  return json::Object{{"provider", target.getProvider().getValue()}, {"arch", target.getArch().getValue()}, {"features", std::move(features)}};
+}
+
+std::string intent::driver::interfaceJson(Compilation &c) {
+  auto kernels = c.module->getOps<block::KernelOp>();
+  if (kernels.empty()) return "null";
+  block::KernelOp kernel = *kernels.begin();
+  json::Array checks, overlaps, variants, parameters, candidates, rows;
+  for (auto check : kernel.getChecks().getAsRange<block::CheckAttr>()) checks.push_back(json::Object{{"condition", spell(check.getCondition())}, {"message", json::fixUTF8(check.getMessage().getValue())}});
+  for (auto overlap : kernel.getOverlaps().getAsRange<block::OverlapPermissionAttr>())
+    overlaps.push_back(json::Object{{"lhs", overlap.getLhs().getValue()}, {"rhs", overlap.getRhs().getValue()}, {"permission", block::stringifyOverlap(overlap.getPermission())}});
+  for (auto program : kernel.getOps<block::ProgramOp>()) {
+    variants.push_back(variantOf(program));
+    for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>()) parameters.push_back(parameterOf(program, parameter));
+    addCandidates(program, c.target, candidates);
+  }
+  for (const ProgramConfigurations &configurations : c.configurations) addRows(configurations, rows);
+  json::Object interface{{"schema", 1}, {"name", kernel.getSymName()}, {"target", targetObject(c.target)}, {"params", paramsOf(kernel, c.request)}, {"symbols", symbolsOf(kernel)},
+                         {"checks", std::move(checks)}, {"overlaps", std::move(overlaps)}, {"variants", std::move(variants)}, {"parameters", std::move(parameters)},
+                         {"candidates", std::move(candidates)}, {"rows", std::move(rows)}, {"workspace", json::Array()}, {"line_map", std::move(c.lineMap)}};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << json::Value(std::move(interface));
+  return text;
+}

@@ -1,0 +1,66 @@
+// Running stages: verified on exit, dumped on request, failing with their name and their input.
+#include "Pipeline.h"
+
+#include "intent/Dialect/Kir/IR/Kir.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+
+#if __has_include("intent/Frontend/Frontend.h")
+#include "intent/Frontend/Frontend.h"
+#define INTENT_HAS_FRONTEND 1
+#endif
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::driver;
+
+std::string intent::driver::printModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().enableDebugInfo().printNameLocAsPrefix());
+  os << "\n";
+  return text;
+}
+
+LogicalResult intent::driver::readProgram(Compilation &c) {
+  c.log.enter("frontend", Phase::Source);
+  if (c.request.text) {
+    c.module = parseSourceString<ModuleOp>(*c.request.text, ParserConfig(&c.context), "<text>");
+    if (!c.module) c.log.requireReason();
+    return success(static_cast<bool>(c.module));
+  }
+#ifdef INTENT_HAS_FRONTEND
+  c.module = frontend::lowerToKir(c.request.object, c.context);
+  if (!c.module) {
+    c.log.requireReason();
+    return failure();
+  }
+  c.log.enter("frontend", Phase::Postcondition);
+  return verify(*c.module);
+#else
+  c.log.add(Status::InternalError, "this build has no frontend for an author's program");
+  return failure();
+#endif
+}
+
+// Stages are functions of the module, so the input of the one that failed is made again rather than kept at every step.
+static void keepInput(Compilation &c, OwningOpRef<ModuleOp> input) {
+  if (input) c.result.fields["failed_input"] = printModule(*input);
+}
+
+LogicalResult intent::driver::runStages(Compilation &c, ArrayRef<Stage> stages) {
+  for (const Stage &stage : stages) {
+    OwningOpRef<ModuleOp> input(c.module->clone());
+    c.log.enter(stage.name, Phase::Rewrite);
+    bool rewritten = succeeded(stage.run(c));
+    if (rewritten) c.log.enter(stage.name, Phase::Postcondition);
+    if (!rewritten || failed(verify(*c.module)) || !c.log.empty()) {
+      c.log.requireReason();
+      keepInput(c, std::move(input));
+      return failure();
+    }
+    if (llvm::is_contained(c.request.dump, stage.name)) c.result.fields["stage:" + stage.name.str()] = printModule(*c.module);
+  }
+  return success();
+}

@@ -1,0 +1,81 @@
+// Text of expressions: precedence, launch expressions, literals.
+#include "intent/Target/Emission/Expression.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace intent;
+using namespace intent::block;
+
+namespace intent::emission {
+
+Expression infix(const Expression &lhs, llvm::StringRef op, const Expression &rhs, Precedence precedence) {
+  auto tighter = static_cast<Precedence>(static_cast<int>(precedence) + 1);
+  // A comparison does not chain, so that its left side needs parentheses too.
+  Precedence left = precedence == Precedence::Compare ? tighter : precedence;
+  return {lhs.in(left) + " " + op.str() + " " + rhs.in(tighter), precedence};
+}
+
+Expression spellExpr(ExprAttr expr, SymbolSpelling spelling, const ExpressionStyle &style) {
+  if (std::optional<int64_t> value = expr.getConstant())
+    return {std::to_string(*value), *value < 0 ? Precedence::Unary : Precedence::Atom};
+  if (expr.getOperands().empty()) return {spelling(expr), Precedence::Atom};
+  llvm::SmallVector<Expression, 3> operands;
+  for (ExprAttr operand : expr.getOperands()) operands.push_back(spellExpr(operand, spelling, style));
+  auto call = [&](llvm::StringRef function) {
+    std::string text = function.str() + "(";
+    llvm::interleave(operands, [&](const Expression &e) { text += e.text; }, [&] { text += ", "; });
+    return Expression{text + ")", Precedence::Atom};
+  };
+  switch (expr.getKind()) {
+  case ExprKind::Add: return infix(operands[0], "+", operands[1], Precedence::Add);
+  case ExprKind::Sub: return infix(operands[0], "-", operands[1], Precedence::Add);
+  case ExprKind::Mul: return infix(operands[0], "*", operands[1], Precedence::Multiply);
+  case ExprKind::FloorDiv: return infix(operands[0], "//", operands[1], Precedence::Multiply);
+  case ExprKind::CeilDiv: return call(style.ceilDiv);
+  case ExprKind::Mod: return infix(operands[0], "%", operands[1], Precedence::Multiply);
+  case ExprKind::Min: return call("min");
+  case ExprKind::Max: return call("max");
+  case ExprKind::Pow2Ceil: return {style.pow2Ceil.str() + "(max(" + operands[0].text + ", 1))", Precedence::Atom};
+  case ExprKind::Lt: return infix(operands[0], "<", operands[1], Precedence::Compare);
+  case ExprKind::Le: return infix(operands[0], "<=", operands[1], Precedence::Compare);
+  case ExprKind::Eq: return infix(operands[0], "==", operands[1], Precedence::Compare);
+  case ExprKind::And: return infix(operands[0], "and", operands[1], Precedence::And);
+  case ExprKind::Or: return infix(operands[0], "or", operands[1], Precedence::Or);
+  case ExprKind::Not: {
+    ExprAttr operand = expr.getOperands()[0];
+    if (operand.getKind() == ExprKind::Le || operand.getKind() == ExprKind::Lt) {
+      llvm::SmallVector<Expression, 2> sides;
+      for (ExprAttr side : operand.getOperands()) sides.push_back(spellExpr(side, spelling, style));
+      return infix(sides[0], operand.getKind() == ExprKind::Le ? ">" : ">=", sides[1], Precedence::Compare);
+    }
+    return {"not " + operands[0].in(Precedence::Not), Precedence::Not};
+  }
+  case ExprKind::Select:
+    return {operands[1].in(Precedence::Or) + " if " + operands[0].in(Precedence::Or) + " else " + operands[2].in(Precedence::Conditional), Precedence::Conditional};
+  default: return {"", Precedence::Atom};
+  }
+}
+
+std::string pythonFloat(const llvm::APFloat &value) {
+  if (value.isNaN()) return "float(\"nan\")";
+  if (value.isInfinity()) return value.isNegative() ? "float(\"-inf\")" : "float(\"inf\")";
+  llvm::SmallString<32> text;
+  value.toString(text, /*FormatPrecision=*/0, /*FormatMaxPadding=*/7, /*TruncateZero=*/false);
+  for (char &c : text)
+    if (c == 'E') c = 'e';
+  if (!llvm::StringRef(text).contains('.') && !llvm::StringRef(text).contains('e')) text += ".0";
+  return text.str().str();
+}
+
+std::string pythonString(llvm::StringRef text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n') result += "\\n";
+    else result += c;
+  }
+  return result + "\"";
+}
+
+} // namespace intent::emission

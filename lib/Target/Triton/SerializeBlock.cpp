@@ -1,0 +1,452 @@
+// Statements of the block dialect: one pattern an operation, each with its text.
+#include "Serializer.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::block;
+using namespace intent::emission;
+
+namespace intent::triton {
+
+static constexpr unsigned lineWidth = 120, inlineWidth = 72;
+
+InFlightDiagnostic KernelSerializer::unsupported(Operation *op) {
+  module.failed = true;
+  return op->emitError("provider surface: ");
+}
+
+//===- inlining and names ------------------------------------------------------------------------------===//
+
+// Always written where they are used: what costs nothing and reads better in place.
+bool KernelSerializer::isTransparent(Operation *op) {
+  if (isa<ConstantOp, ParamOp, BroadcastOp>(op)) return true;
+  auto compare = dyn_cast<CompareOp>(op);
+  if (!compare || !elementType(compare.getLhs().getType()).isIndex() || !authorName(op->getLoc()).empty()) return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    if (auto broadcast = operand.getDefiningOp<BroadcastOp>()) operand = broadcast.getValue();
+    return variables.contains(operand) || isa_and_nonnull<ConstantOp, ParamOp>(operand.getDefiningOp());
+  });
+}
+
+bool KernelSerializer::mayInline(Operation *op) {
+  if (!isa<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp, BitcastOp, FmaOp, TransposeOp>(op) || !op->hasOneUse()) return false;
+  Operation *user = *op->user_begin();
+  if (user->getBlock() != op->getBlock()) return false;
+  return authorName(op->getLoc()).empty() || isa<scf::YieldOp>(user);
+}
+
+// Whether no text after `point` mentions the value. Text of an inlined operation stands where that is used.
+bool KernelSerializer::usedUpBy(Value value, Operation *point) {
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = point->getBlock()->findAncestorOpInBlock(*user);
+    if (!ancestor) return false;
+    if (ancestor == point) continue;
+    if (ancestor == user && (inlined.contains(user) || isTransparent(user))) {
+      for (Value result : user->getResults())
+        if (!usedUpBy(result, point)) return false;
+      continue;
+    }
+    if (!ancestor->isBeforeInBlock(point)) return false;
+  }
+  return true;
+}
+
+// `x_tile` for an unnamed load of x, and so on.
+static StringRef defaultName(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op) return "carry";
+  if (isa<ContractOp>(op)) return "acc";
+  if (isa<CompareOp>(op) || elementType(value.getType()).isInteger(1)) return "holds";
+  if (elementType(value.getType()).isIndex()) return "index";
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    std::optional<BinaryKind> kind = builtinCombine(reduce.getCombine());
+    if (kind == BinaryKind::Add) return "total";
+    if (kind == BinaryKind::Maximum) return "largest";
+    if (kind == BinaryKind::Minimum) return "smallest";
+    return "reduced";
+  }
+  if (auto unary = dyn_cast<UnaryOp>(op)) return stringifyUnaryKind(unary.getKind());
+  return "value";
+}
+
+std::string KernelSerializer::nameFor(Value value) {
+  // The condition of a while prints twice, with the same names.
+  if (auto found = variables.find(value); found != variables.end()) return found->second.name;
+  Location location = value.getLoc();
+  if (StringRef name = authorName(location); !name.empty()) return names.declare(name);
+  if (auto load = value.getDefiningOp<LoadOp>()) return names.declare(variables[load.getView()].name + (isa<FragmentType>(value.getType()) ? "_tile" : "_value"));
+  if (auto lanes = value.getDefiningOp<LanesOp>()) {
+    // The lanes of a tile of BM are m.
+    ExprAttr extent = lanes.getType().getExtents()[0];
+    StringRef symbol = extent.getKind() == ExprKind::Parameter ? extent.getSymbol().getValue() : StringRef();
+    if (symbol.size() > 1 && (symbol.front() == 'B' || symbol.front() == 'C')) return names.declare(symbol.drop_front().lower());
+    return names.declare("lanes");
+  }
+  return names.declare(defaultName(value));
+}
+
+// The variable of the loop carry that `value` becomes, when nothing still needs the carry's old value.
+std::string KernelSerializer::carryTarget(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
+    if (!yield || yield->getBlock() != value.getParentBlock()) continue;
+    auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
+    if (!loop) continue;
+    Value carry = loop.getRegionIterArg(use.getOperandNumber());
+    auto found = loopCarries.find(carry);
+    bool index = elementType(value.getType()).isIndex();
+    if (found != loopCarries.end() && !index && value.getDefiningOp() && usedUpBy(carry, value.getDefiningOp())) {
+      // Another carry that yields the old value would see the new one.
+      if (llvm::count(yield.getOperands(), carry) == 0) return found->second;
+    }
+  }
+  return {};
+}
+
+// One comment an author's line.
+void KernelSerializer::comment(Operation *op) {
+  std::optional<FileLineColLoc> position = authorPosition(op->getLoc());
+  if (!position || !position->getFilename().getValue().ends_with(".py")) return;
+  std::pair<std::string, unsigned> line{position->getFilename().getValue().rsplit('/').second.str(), position->getLine()};
+  if (line.first.empty()) line.first = position->getFilename().getValue().str();
+  if (lastPosition == line) return;
+  lastPosition = line;
+  out.line("# " + line.first + ":" + Twine(line.second));
+}
+
+// `prefix callee(arguments)`, one argument a line where it is long.
+void KernelSerializer::statement(const std::string &prefix, const std::string &callee, ArrayRef<std::string> arguments) {
+  std::string flat = prefix + callee + "(" + llvm::join(arguments, ", ") + ")";
+  if (out.column() + flat.size() <= lineWidth) return out.line(flat);
+  out.line(prefix + callee + "(");
+  {
+    TextStream::Indent indent(out);
+    for (const std::string &argument : arguments) out.line(argument + ",");
+  }
+  out.line(")");
+}
+
+void KernelSerializer::define(Value value, Rendered text) {
+  std::string name = carryTarget(value);
+  bool carried = !name.empty();
+  if (!carried) name = nameFor(value);
+  bool full = carried;
+  out.line(name + " = " + (full ? fullText(text, value.getType()) : text.expression.text));
+  if (full) variables[value] = {name, isa<FragmentType>(value.getType()) ? Form::Block : Form::Scalar, SmallBitVector(text.dense.size(), true)};
+  else variables[value] = {name, text.form == Form::Literal && !elementType(value.getType()).isIndex() ? Form::Literal : text.form, text.dense};
+}
+
+void KernelSerializer::define(Value value, const std::string &callee, ArrayRef<std::string> arguments, Rendered text) {
+  std::string name = carryTarget(value);
+  bool carried = !name.empty();
+  // A carry keeps its full shape.
+  if (carried && text.form == Form::Block && !text.dense.all()) { carried = false; name.clear(); }
+  if (name.empty()) name = nameFor(value);
+  statement(name + " = ", callee, arguments);
+  variables[value] = {name, text.form, text.dense};
+}
+
+//===- operations --------------------------------------------------------------------------------------===//
+
+LogicalResult KernelSerializer::emitBlock(::mlir::Block &body) {
+  for (Operation &op : body) {
+    if (op.hasTrait<OpTrait::IsTerminator>()) continue;
+    if (failed(emit(&op)) || module.failed) return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelSerializer::emit(Operation *op) {
+  if (op->use_empty() && isPure(op)) return success();
+  if (isTransparent(op)) return success();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](LoadOp op) { return emitLoad(op); })
+      .Case([&](StoreOp op) { return emitStore(op); })
+      .Case([&](ReduceOp op) { return emitReduce(op); })
+      .Case([&](ContractOp op) { return emitContract(op); })
+      .Case([&](LanesOp op) { return emitLanes(op); })
+      // block.fence -> tl.debug_barrier()
+      .Case([&](FenceOp op) { comment(op); out.line("tl.debug_barrier()"); return success(); })
+      .Case([&](scf::ForOp op) { return emitFor(op); })
+      .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](scf::WhileOp op) { return emitWhile(op); })
+      .Default([&](Operation *op) { return emitValue(op); });
+}
+
+// Element-wise: `name = expression`, or nothing where the sole use takes the expression.
+LogicalResult KernelSerializer::emitValue(Operation *op) {
+  if (op->getNumResults() != 1) return unsupported(op) << "no text for '" << op->getName() << "'";
+  Value result = op->getResult(0);
+  unsigned rank = extentsOf(result.getType()).size();
+  Rendered text = renderDefinition(op, llvm::to_vector(llvm::seq<int64_t>(0, rank)), rank);
+  if (module.failed) return failure();
+  if (mayInline(op) && (text.expression.text.size() <= inlineWidth || isa<scf::YieldOp>(*op->user_begin()))) {
+    inlined.insert(op);
+    return success();
+  }
+  comment(op);
+  define(result, text);
+  return success();
+}
+
+// block.lanes %base step %one : fragment<index, [BM]> -> m = base + tl.arange(0, BM)
+LogicalResult KernelSerializer::emitLanes(LanesOp op) {
+  comment(op);
+  Rendered base = render(op.getBase()), step = render(op.getStep());
+  IndexKind baseKind = widths.kind(op.getBase());
+  bool zero = base.form == Form::Literal && base.expression.text == "0", one = step.form == Form::Literal && step.expression.text == "1";
+  std::string range = "tl.arange(0, " + extentText(op.getType().getExtents()[0]) + ")";
+  if (baseKind < IndexKind::Index || !one) range += widths.kind(op) == IndexKind::Wide ? ".to(tl.int64)" : ".to(INDEX)";
+  Expression lanes{range, Precedence::Atom};
+  if (!one) lanes = infix(lanes, "*", step.expression, Precedence::Multiply);
+  Rendered text{zero ? lanes : infix(base.expression, "+", lanes, Precedence::Add), Form::Block, SmallBitVector(1, true)};
+  define(op, text);
+  return success();
+}
+
+// x[m, n] -> x + m[:, None] * x_stride_m + n[None, :] * x_stride_n
+Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, unsigned rank) {
+  Rendered result{{variables[view].name, Precedence::Atom}, Form::Scalar, SmallBitVector(rank)};
+  unsigned publicIndex = cast<BlockArgument>(view).getArgNumber();
+  auto argument = cast<ViewArgumentAttr>(program.getInterfaceOf(publicIndex));
+  for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
+    Placement placement;
+    for (Attribute axis : cast<ArrayAttr>(axes[i])) placement.push_back(cast<IntegerAttr>(axis).getInt());
+    Rendered at = render(coordinate, placement, rank);
+    if (at.form == Form::Literal && at.expression.text == "0") continue;
+    std::optional<int64_t> constant;
+    if (ArrayAttr strides = argument.getStrides(); strides && i < strides.size())
+      if (auto integer = dyn_cast<IntegerAttr>(strides[i])) constant = integer.getInt();
+    if (widths.kind(coordinate) == IndexKind::Raw && constant != 1) at = convert(at, "INDEX");
+    Expression term = at.expression;
+    if (constant != 1) {
+      Expression stride{constant ? std::to_string(*constant) : "", Precedence::Atom};
+      if (!constant) {
+        std::string symbol = (argument.getName().getValue() + ".stride." + Twine(i)).str();
+        for (auto [k, expr] : llvm::enumerate(program.getPrivates().getAsRange<ExprAttr>()))
+          if (expr.getKind() == ExprKind::Symbol && expr.getSymbol().getValue() == symbol)
+            stride.text = variables[program.getBody().getArgument(program.getNumPublicArguments() + k)].name;
+        if (stride.text.empty()) { unsupported(op) << "stride " << i << " of '" << argument.getName().getValue() << "' is no private argument; run legalisation first"; return result; }
+      }
+      term = infix(term, "*", stride, Precedence::Multiply);
+    }
+    result.expression = infix(result.expression, "+", term, Precedence::Add);
+    result.dense |= at.dense;
+    if (at.form == Form::Block) result.form = Form::Block;
+  }
+  return result;
+}
+
+// valid(%vm, %vn) -> (m[:, None] < M) & (n[None, :] < N); named where several accesses share it.
+std::optional<Rendered> KernelSerializer::mask(Operation *op, ValueRange validity, ArrayAttr axes, unsigned rank) {
+  std::optional<Rendered> result;
+  for (auto [i, valid] : llvm::enumerate(validity)) {
+    Placement placement;
+    for (Attribute axis : cast<ArrayAttr>(axes[i])) placement.push_back(cast<IntegerAttr>(axis).getInt());
+    Rendered part = render(valid, placement, rank);
+    if (part.form == Form::Literal && part.expression.text == "True") continue;
+    if (!result) { result = part; continue; }
+    result->expression = infix(result->expression, "&", part.expression, Precedence::BitAnd);
+    result->form = std::max(result->form, part.form);
+    result->dense |= part.dense;
+  }
+  return result;
+}
+
+// Whether a later access in the same block has the same validity.
+static bool sharesValidity(Operation *op, ValueRange validity, ArrayAttr axes) {
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    bool shared = false;
+    next->walk([&](Operation *inner) {
+      if (auto load = dyn_cast<LoadOp>(inner)) shared |= load.getValidity() == validity && load.getValidAxes() == axes;
+      if (auto store = dyn_cast<StoreOp>(inner)) shared |= store.getValidity() == validity && store.getValidAxes() == axes;
+    });
+    if (shared) return true;
+  }
+  return false;
+}
+
+// block.load %x[%m, %n] valid(%vm, %vn) fill %zero -> x_tile = tl.load(x + ..., mask=..., other=0.0)
+LogicalResult KernelSerializer::emitLoad(LoadOp op) {
+  comment(op);
+  unsigned rank = extentsOf(op.getType()).size();
+  Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
+  std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);
+  if (module.failed) return failure();
+  SmallVector<std::string> arguments{accessPointer(address, valid, op.getType())};
+  SmallBitVector dense = address.dense;
+  if (valid) {
+    dense |= valid->dense;
+    arguments.push_back("mask=" + valid->expression.text);
+    arguments.push_back("other=" + render(op.getFill()).expression.text);
+  }
+  Rendered text{{"", Precedence::Atom}, dense.any() ? Form::Block : Form::Scalar, dense};
+  define(op, "tl.load", arguments, text);
+  return success();
+}
+
+// block.store %v to %y[%m, %n] valid(...) -> tl.store(y + ..., v, mask=...)
+LogicalResult KernelSerializer::emitStore(StoreOp op) {
+  comment(op);
+  unsigned rank = extentsOf(op.getValue().getType()).size();
+  Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
+  std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);
+  Rendered value = render(op.getValue());
+  if (module.failed) return failure();
+  SmallBitVector dense = address.dense | value.dense;
+  if (valid) dense |= valid->dense;
+  Rendered all = address;
+  all.dense = dense;
+  SmallVector<std::string> arguments{accessPointer(address, all, op.getValue().getType()), value.expression.text};
+  if (valid) arguments.push_back("mask=" + valid->expression.text);
+  statement("", "tl.store", arguments);
+  return success();
+}
+
+// The pointer has every axis that the mask or the value has.
+std::string KernelSerializer::accessPointer(Rendered address, const std::optional<Rendered> &with, Type type) {
+  if (!with || !with->dense.any() || !with->dense.test(address.dense)) return address.expression.text;
+  SmallBitVector dense = address.dense | with->dense;
+  std::string shape = "(";
+  for (auto [axis, extent] : llvm::enumerate(extentsOf(type))) shape += (axis ? ", " : "") + (dense[axis] ? extentText(extent) : std::string("1"));
+  if (dense.size() == 1) shape += ",";
+  return "tl.broadcast_to(" + address.expression.text + ", " + shape + "))";
+}
+
+std::optional<Rendered> KernelSerializer::accessMask(Operation *op, ValueRange validity, ArrayAttr axes, unsigned rank) {
+  std::optional<Rendered> valid = mask(op, validity, axes, rank);
+  if (!valid) return valid;
+  for (auto &scope : llvm::reverse(masks))
+    if (auto found = scope.find(valid->expression.text); found != scope.end()) {
+      valid->expression = {found->second, Precedence::Atom};
+      return valid;
+    }
+  if (validity.size() > 1 && valid->expression.precedence != Precedence::Atom && sharesValidity(op, validity, axes)) {
+    std::string name = names.declare("mask");
+    out.line(name + " = " + valid->expression.text);
+    masks.back()[valid->expression.text] = name;
+    valid->expression = {name, Precedence::Atom};
+  }
+  return valid;
+}
+
+// A scalar function over a combine's values: `def _combine(a, b): ... return ...`.
+std::string KernelSerializer::combineFunction(ReduceOp op) {
+  ::mlir::Block &body = op.getCombine().front();
+  KernelSerializer scalar(program, "", module);
+  unsigned count = op.getValues().size();
+  std::string parameters;
+  for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
+    std::string base = authorName(argument.getLoc()).str();
+    if (base.empty()) base = std::string(i < count ? "a" : "b") + (count > 1 ? std::to_string(i % count) : "");
+    std::string name = scalar.names.declare(base);
+    scalar.variables[argument] = {name, Form::Scalar, {}};
+    parameters += (i ? ", " : "") + name;
+  }
+  {
+    TextStream::Indent indent(scalar.out);
+    scalar.masks.emplace_back();
+    WalkResult captured = body.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (operand.getParentRegion()->isProperAncestor(&op.getCombine()) && !operand.getDefiningOp<ConstantOp>()) {
+          unsupported(inner) << "a combine function uses a value from outside";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (captured.wasInterrupted() || failed(scalar.emitBlock(body))) return "";
+    std::string results;
+    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+      results += (i ? ", " : "") + scalar.typed(scalar.render(value), elementType(value.getType())).expression.text;
+    scalar.out.line("return " + results);
+  }
+  std::string text = "(" + parameters + "):\n" + scalar.out.take();
+  std::string stem = "_combine";
+  if (std::optional<BinaryKind> kind = builtinCombine(op.getCombine())) stem = "_" + stringifyBinaryKind(*kind).str();
+  for (unsigned i = 0;; ++i) {
+    StringAttr name = StringAttr::get(program.getContext(), stem + (i ? "_" + std::to_string(i) : ""));
+    std::string whole = "@triton.jit\ndef " + name.str() + text;
+    auto [entry, inserted] = module.functions.insert({name, whole});
+    if (inserted || entry->second == whole) return name.str();
+  }
+}
+
+// block.reduce(%x) axis 1 { add } -> tl.sum(x, axis=1); any other combine -> tl.reduce(x, 1, _maximum)
+LogicalResult KernelSerializer::emitReduce(ReduceOp op) {
+  comment(op);
+  SmallVector<std::string> operands;
+  for (Value value : op.getValues()) {
+    Rendered text = render(value);
+    if (elementType(value.getType()).isIndex() && widths.kind(value) != IndexKind::Wide) text = convert(text, "tl.int64");
+    operands.push_back(fullText(text, value.getType()));
+  }
+  if (module.failed) return failure();
+  auto form = [&](Value result) {
+    unsigned rank = extentsOf(result.getType()).size();
+    return Rendered{{"", Precedence::Atom}, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
+  };
+  std::string axis = std::to_string(op.getAxis());
+  if (op.getValues().size() == 1) {
+    Value result = op.getResult(0);
+    Type element = elementType(result.getType());
+    std::optional<BinaryKind> kind = builtinCombine(op.getCombine());
+    bool isInteger = isa<IntegerType, IndexType>(element) && !element.isInteger(1);
+    std::string native;
+    if (kind == BinaryKind::Add && !element.isInteger(1)) native = "tl.sum";
+    if (isInteger && (kind == BinaryKind::Maximum || kind == BinaryKind::MaximumNum)) native = "tl.max";
+    if (isInteger && (kind == BinaryKind::Minimum || kind == BinaryKind::MinimumNum)) native = "tl.min";
+    if (isa<FloatType>(element) && kind == BinaryKind::MaximumNum) native = "tl.max";
+    if (isa<FloatType>(element) && kind == BinaryKind::MinimumNum) native = "tl.min";
+    if (!native.empty()) {
+      // Triton widens these operands and keeps the wider dtype.
+      bool widens = element.isBF16() || (isInteger && !element.isIndex() && element.getIntOrFloatBitWidth() < 32);
+      if (!widens) { define(result, native, {operands[0], "axis=" + axis}, form(result)); return success(); }
+      Rendered text = form(result);
+      text.expression.text = native + "(" + operands[0] + ", axis=" + axis + ").to(" + dtypeText(element) + ")";
+      define(result, text);
+      return success();
+    }
+    std::string function = combineFunction(op);
+    if (function.empty()) return failure();
+    define(result, "tl.reduce", {operands[0], axis, function}, form(result));
+    return success();
+  }
+  std::string function = combineFunction(op);
+  if (function.empty()) return failure();
+  std::string targets;
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    std::string name = nameFor(result);
+    targets += (i ? ", " : "") + name;
+    Rendered text = form(result);
+    variables[result] = {name, text.form, text.dense};
+  }
+  statement(targets + " = ", "tl.reduce", {"(" + llvm::join(operands, ", ") + ")", axis, function});
+  return success();
+}
+
+static bool isZero(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  auto constant = broadcast ? broadcast.getValue().getDefiningOp<ConstantOp>() : ConstantOp();
+  if (!constant) return false;
+  if (auto real = dyn_cast<FloatAttr>(constant.getValue())) return real.getValue().isPosZero();
+  return cast<IntegerAttr>(constant.getValue()).getValue().isZero();
+}
+
+// block.contract %a, %b, %acc -> acc = tl.dot(a, b, acc)
+LogicalResult KernelSerializer::emitContract(ContractOp op) {
+  comment(op);
+  Type element = elementType(op.getLhs().getType()), accumulator = elementType(op.getType());
+  SmallVector<std::string> arguments{fullText(op.getLhs()), fullText(op.getRhs())};
+  if (!isZero(op.getAccumulator())) arguments.push_back(fullText(op.getAccumulator()));
+  if (element.isF32()) arguments.push_back("input_precision=\"ieee\"");
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(element)) arguments.push_back("max_num_imprecise_acc=0");
+  if (!accumulator.isF32()) arguments.push_back("out_dtype=" + dtypeText(accumulator));
+  if (module.failed) return failure();
+  unsigned rank = extentsOf(op.getType()).size();
+  define(op, "tl.dot", arguments, {{"", Precedence::Atom}, Form::Block, SmallBitVector(rank, true)});
+  return success();
+}
+
+} // namespace intent::triton

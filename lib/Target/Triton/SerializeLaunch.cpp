@@ -1,0 +1,212 @@
+// The launch table: what the host evaluates for a call, as plain Python over extents and parameters.
+#include "Serializer.h"
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::block;
+using namespace intent::emission;
+
+namespace intent::triton {
+
+namespace {
+class LaunchTable {
+public:
+  explicit LaunchTable(KernelOp kernel) : kernel(kernel) {}
+
+  std::string run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions);
+
+private:
+  Expression spell(ExprAttr expr) {
+    return spellExpr(expr, [&](ExprAttr leaf) { return symbolText(kernel, leaf); });
+  }
+  std::string lambda(ArrayRef<ExprAttr> mentioned, StringRef body, ArrayRef<std::string> more = {});
+  void symbols();
+  void variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions);
+  void configurations(ProgramOp program);
+  void arguments(ProgramOp program);
+  void launch();
+  std::string nameOf(Attribute entry) {
+    auto view = dyn_cast<ViewArgumentAttr>(entry);
+    return identifierFrom(view ? view.getName().getValue() : cast<ScalarArgumentAttr>(entry).getName().getValue());
+  }
+
+  KernelOp kernel;
+  TextStream out;
+};
+} // namespace
+
+// `lambda M, BM, **_: body` over the symbols that the expressions mention.
+std::string LaunchTable::lambda(ArrayRef<ExprAttr> mentioned, StringRef body, ArrayRef<std::string> more) {
+  SmallVector<std::string> names(more);
+  for (ExprAttr expr : mentioned)
+    expr.walkExpr([&](ExprAttr leaf) {
+      if (leaf.getKind() != ExprKind::Symbol && leaf.getKind() != ExprKind::Parameter) return;
+      std::string name = symbolText(kernel, leaf);
+      if (!llvm::is_contained(names, name)) names.push_back(name);
+    });
+  names.push_back("**_");
+  return "lambda " + llvm::join(names, ", ") + ": " + body.str();
+}
+
+// def symbols(x, y): return dict(M=x.shape[0], N=x.shape[1])
+void LaunchTable::symbols() {
+  SmallVector<std::string> parameters, entries;
+  llvm::StringSet<> bound;
+  for (Attribute entry : kernel.getInterface()) {
+    parameters.push_back(nameOf(entry));
+    auto view = dyn_cast<ViewArgumentAttr>(entry);
+    if (!view) continue;
+    for (auto [axis, extent] : llvm::enumerate(view.getShape()))
+      if (extent.getKind() == ExprKind::Symbol && !extent.getSymbol().getValue().starts_with("%") && bound.insert(symbolText(kernel, extent)).second)
+        entries.push_back(symbolText(kernel, extent) + "=" + nameOf(entry) + ".shape[" + std::to_string(axis) + "]");
+  }
+  out.line("def symbols(" + llvm::join(parameters, ", ") + "):");
+  TextStream::Indent indent(out);
+  out.line("return dict(" + llvm::join(entries, ", ") + ")");
+}
+
+// triton.Config({"BM": 1}, num_warps=8)
+void LaunchTable::configurations(ProgramOp program) {
+  ConfigurationSetAttr set = program.getConfigurationsAttr();
+  if (!set || set.getRows().empty()) return out.line("configs=[triton.Config({})],");
+  out.line("configs=[");
+  {
+    TextStream::Indent indent(out);
+    for (Attribute row : set.getRows()) {
+      SmallVector<std::string> bindings, options;
+      for (auto [column, value] : llvm::zip_equal(set.getColumns(), cast<DenseI64ArrayAttr>(row).asArrayRef())) {
+        StringRef name = cast<StringAttr>(column).getValue();
+        if (name == "NUM_WARPS" || name == "NUM_STAGES" || name == "NUM_CTAS") options.push_back(name.lower() + "=" + std::to_string(value));
+        else bindings.push_back("\"" + name.str() + "\": " + std::to_string(value));
+      }
+      std::string text = "triton.Config({" + llvm::join(bindings, ", ") + "}";
+      for (const std::string &option : options) text += ", " + option;
+      out.line(text + "),");
+    }
+  }
+  out.line("],");
+}
+
+// Kernel arguments of a call, and how each is typed: `stride` may become constexpr 1, `extent/16` may be
+// divisible by 16, `extent` is neither, since rows come in every number.
+void LaunchTable::arguments(ProgramOp program) {
+  SmallVector<std::string> values, types, names;
+  SmallVector<ExprAttr> mentioned;
+  llvm::DenseSet<Attribute> contiguous;
+  for (Attribute entry : kernel.getInterface()) {
+    names.push_back(nameOf(entry));
+    values.push_back(nameOf(entry));
+    if (auto view = dyn_cast<ViewArgumentAttr>(entry)) {
+      types.push_back("\"*" + signatureText(view.getElement()) + "\"");
+      if (!view.getShape().empty()) contiguous.insert(view.getShape().back());
+    } else types.push_back("\"" + signatureText(cast<ScalarArgumentAttr>(entry).getElement()) + "\"");
+  }
+  for (auto expr : program.getPrivates().getAsRange<ExprAttr>()) {
+    StringRef symbol = expr.getKind() == ExprKind::Symbol ? expr.getSymbol().getValue() : StringRef();
+    auto [view, axis] = symbol.split(".stride.");
+    if (!axis.empty()) {
+      values.push_back(identifierFrom(view) + ".stride(" + axis.str() + ")");
+      types.push_back("\"stride\"");
+      continue;
+    }
+    values.push_back(spell(expr).text);
+    mentioned.push_back(expr);
+    types.push_back(contiguous.contains(expr) ? "\"extent/16\"" : "\"extent\"");
+  }
+  auto tuple = [&](ArrayRef<std::string> items) { return "(" + llvm::join(items, ", ") + (items.size() == 1 ? ",)" : ")"); };
+  std::string text = "arguments=" + lambda(mentioned, tuple(values), names) + ",";
+  if (out.column() + text.size() <= 120) out.line(text);
+  else {
+    out.line("arguments=" + lambda(mentioned, "(", names));
+    TextStream::Indent indent(out);
+    std::string line;
+    for (const std::string &value : values) {
+      if (!line.empty() && line.size() + value.size() > 104) { out.line(StringRef(line).rtrim()); line.clear(); }
+      line += value + ", ";
+    }
+    out.line(line + "),");
+  }
+  out.line("signature=" + tuple(types) + ",");
+}
+
+void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions) {
+  out.line("dict(");
+  {
+    TextStream::Indent indent(out);
+    out.line("name=" + pythonString(program.getSymName()) + ",");
+    if (StringAttr family = program.getFamilyAttr()) out.line("family=" + pythonString(family.getValue()) + ",");
+    out.line("kernel=" + kernelName + ",");
+    ExprAttr guard = program.getGuardAttr();
+    out.line("guard=" + (guard ? lambda({guard}, spell(guard).text) : lambda({}, "True")) + ",");
+    SmallVector<std::string> coverage;
+    SmallVector<ExprAttr> bindings;
+    for (auto parameter : program.getParameters().getAsRange<ParameterAttr>())
+      if (ExprAttr binding = parameter.getBinding()) {
+        coverage.push_back(parameter.getSymbol().getValue().str() + "=" + spell(binding).text);
+        bindings.push_back(binding);
+      }
+    out.line("coverage=" + lambda(bindings, "dict(" + llvm::join(coverage, ", ") + ")") + ",");
+    ExprAttr grid;
+    for (auto group : program.getBody().getOps<GroupOp>()) grid = grid ? ExprAttr::apply(ExprKind::Add, {grid, group.getSize()}) : group.getSize();
+    out.line("grid=" + lambda({grid}, spell(grid).text) + ",");
+    std::string narrow = "True";
+    for (auto [i, bound] : llvm::enumerate(conditions)) {
+      if (i == 0) narrow.clear();
+      narrow += (i ? ", " : "") + spell(bound).text;
+    }
+    if (conditions.size() > 1) narrow = "max(" + narrow + ")";
+    else if (conditions.size() == 1) narrow = spell(conditions[0]).in(Precedence::BitOr);
+    out.line("index32=" + lambda(conditions, conditions.empty() ? narrow : narrow + " < 2**31") + ",");
+    arguments(program);
+    configurations(program);
+  }
+  out.line("),");
+}
+
+// A launch by hand, for reading and for trying things out; the runtime does the same from the table.
+void LaunchTable::launch() {
+  SmallVector<std::string> names;
+  for (Attribute entry : kernel.getInterface()) names.push_back(nameOf(entry));
+  std::string list = llvm::join(names, ", ");
+  out.line("def " + identifierFrom(kernel.getSymName()) + "(" + list + ", row=0):");
+  TextStream::Indent indent(out);
+  out.line("\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
+  SmallVector<std::string> bindings;
+  for (const std::string &name : names) bindings.push_back(name + "=" + name);
+  out.line("values = dict(" + llvm::join(bindings, ", ") + ") | symbols(" + list + ")");
+  out.line("variant = next(v for v in VARIANTS if v[\"guard\"](**values))");
+  out.line("config = variant[\"configs\"][row]");
+  out.line("constants = config.kwargs | variant[\"coverage\"](**values)");
+  out.line("grid = variant[\"grid\"](**values, **constants)");
+  out.line("if grid:");
+  TextStream::Indent body(out);
+  out.line("variant[\"kernel\"][(grid,)](*variant[\"arguments\"](**values, **constants), **constants, INDEX=tl.int64,");
+  out.line("                        num_warps=config.num_warps, num_stages=config.num_stages, **OPTIONS)");
+}
+
+std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions) {
+  auto target = kernel->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>("block.target");
+  bool amd = target && target.getArch().getValue().starts_with("gfx");
+  symbols();
+  out.blank();
+  out.blank();
+  // Multiply-add may fuse; subnormals stay.
+  out.line(amd ? "OPTIONS = dict(enable_fp_fusion=True)" : "OPTIONS = dict(enable_fp_fusion=True, enable_reflect_ftz=False)");
+  out.blank();
+  out.line("VARIANTS = [");
+  {
+    TextStream::Indent indent(out);
+    for (auto [program, name, bounds] : llvm::zip_equal(kernel.getBody().getOps<ProgramOp>(), kernelNames, conditions)) variant(program, name, bounds);
+  }
+  out.line("]");
+  out.blank();
+  out.blank();
+  launch();
+  return out.take();
+}
+
+std::string launchText(KernelOp kernel, ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions) {
+  return LaunchTable(kernel).run(kernelNames, conditions);
+}
+
+} // namespace intent::triton

@@ -1,0 +1,184 @@
+// Structured control: Python loops and branches over variables that keep their type and shape.
+#include "Serializer.h"
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::block;
+using namespace intent::emission;
+
+namespace intent::triton {
+
+// The value at its exact type: full shape, own dtype, 64 bits for an index.
+std::string KernelSerializer::carriedText(Value value) {
+  Rendered text = render(value);
+  Type type = value.getType(), element = elementType(type);
+  if (element.isIndex() && (widths.kind(value) != IndexKind::Wide || text.form <= Form::Argument))
+    text = text.form == Form::Literal ? Rendered{{"tl.full((), " + text.expression.text + ", tl.int64)", Precedence::Atom}, Form::Scalar, text.dense} : convert(text, "tl.int64");
+  if (isa<FragmentType>(type)) return fullText(text, type);
+  return typed(text, element).expression.text;
+}
+
+// The author's name of a carry: on the carry itself, on what it becomes, or on what it starts from.
+std::string KernelSerializer::carryName(Value carried, Value yielded, Value init) {
+  for (Value value : {carried, yielded, init})
+    if (StringRef name = authorName(value.getLoc()); !name.empty()) return names.declare(name);
+  return names.declare(yielded.getDefiningOp<ContractOp>() ? "acc" : "carry");
+}
+
+// `a, b = x, y` where an assignment would disturb a later one; else one line each.
+void KernelSerializer::assignAll(ArrayRef<std::string> targets, ValueRange values) {
+  SmallVector<std::pair<std::string, std::string>> assignments;
+  for (auto [target, value] : llvm::zip_equal(targets, values)) {
+    std::string text = carriedText(value);
+    if (text != target) assignments.push_back({target, text});
+  }
+  auto mentions = [](StringRef text, StringRef name) {
+    auto inWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+    for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1)) {
+      bool starts = at == 0 || !inWord(text[at - 1]), ends = at + name.size() == text.size() || !inWord(text[at + name.size()]);
+      if (starts && ends) return true;
+    }
+    return false;
+  };
+  bool disturbs = false;
+  for (size_t i = 0; i < assignments.size(); ++i)
+    for (size_t j = i + 1; j < assignments.size(); ++j) disturbs |= mentions(assignments[j].second, assignments[i].first);
+  if (!disturbs) {
+    for (auto &[target, text] : assignments) out.line(target + " = " + text);
+    return;
+  }
+  std::string left, right;
+  for (auto [i, assignment] : llvm::enumerate(assignments)) {
+    left += (i ? ", " : "") + assignment.first;
+    right += (i ? ", " : "") + assignment.second;
+  }
+  out.line(left + " = " + right);
+}
+
+// scf.for %n0 = %c0 to %N step %bn iter_args(...) -> for n0 in range(0, N, BN):
+LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
+  comment(op);
+  SmallVector<std::string> carries;
+  auto yield = cast<scf::YieldOp>(op.getBody()->getTerminator());
+  for (auto [argument, init, result, yielded] : llvm::zip_equal(op.getRegionIterArgs(), op.getInits(), op.getResults(), yield.getOperands())) {
+    auto found = variables.find(init);
+    unsigned rank = extentsOf(init.getType()).size();
+    bool exact = found != variables.end() && found->second.dense.count() == rank && found->second.form >= Form::Scalar && !elementType(init.getType()).isIndex();
+    // A variable that only this loop reads becomes the carry itself.
+    bool local = init.getDefiningOp() || isa<scf::ForOp>(init.getParentBlock()->getParentOp());
+    bool owned = exact && local && init.hasOneUse() && init.getParentBlock() == op->getBlock();
+    std::string name = owned ? found->second.name : carryName(argument, yielded, init);
+    if (!owned) out.line(name + " = " + carriedText(init));
+    Variable variable{name, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
+    variables[argument] = variable;
+    variables[result] = variable;
+    loopCarries[argument] = name;
+    carries.push_back(name);
+  }
+  if (module.failed) return failure();
+  Rendered lower = render(op.getLowerBound()), upper = render(op.getUpperBound()), step = render(op.getStep());
+  std::string range = upper.expression.text;
+  bool unit = step.form == Form::Literal && step.expression.text == "1";
+  if (!unit || lower.form != Form::Literal || lower.expression.text != "0") range = lower.expression.text + ", " + range;
+  if (!unit) range += ", " + step.expression.text;
+  names.push();
+  masks.emplace_back();
+  StringRef author = authorName(op.getInductionVar().getLoc());
+  std::string iv = names.declare(author.empty() ? "i" : author);
+  variables[op.getInductionVar()] = {iv, Form::Scalar, {}};
+  out.line("for " + iv + " in range(" + range + "):");
+  {
+    TextStream::Indent indent(out);
+    size_t before = out.str().size();
+    if (failed(emitBlock(*op.getBody()))) return failure();
+    assignAll(carries, yield.getOperands());
+    if (out.str().size() == before) out.line("pass");
+  }
+  names.pop();
+  masks.pop_back();
+  return success();
+}
+
+// scf.if %c -> if c: ... else: ...; results are variables that both branches assign.
+LogicalResult KernelSerializer::emitIf(scf::IfOp op) {
+  comment(op);
+  SmallVector<std::string> results;
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    Value thenValue = op.thenYield().getOperand(i);
+    std::string name = carryName(result, thenValue, op.elseYield().getOperand(i));
+    unsigned rank = extentsOf(result.getType()).size();
+    variables[result] = {name, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
+    results.push_back(name);
+  }
+  out.line("if " + render(op.getCondition()).expression.text + ":");
+  llvm::StringSet<> used;
+  auto branch = [&](Region &region) -> LogicalResult {
+    TextStream::Indent indent(out);
+    names.push();
+    masks.emplace_back();
+    // A name that both branches give must have one type in them: give each its own.
+    for (auto &name : used) names.hold(name.getKey());
+    size_t before = out.str().size();
+    if (failed(emitBlock(region.front()))) return failure();
+    assignAll(results, region.front().getTerminator()->getOperands());
+    if (out.str().size() == before) out.line("pass");
+    for (auto &name : names.innermost()) used.insert(name.getKey());
+    names.pop();
+    masks.pop_back();
+    return success();
+  };
+  if (failed(branch(op.getThenRegion()))) return failure();
+  if (op.getElseRegion().empty()) return success();
+  if (op.getNumResults() == 0 && llvm::hasSingleElement(op.getElseRegion().front())) return success();
+  out.line("else:");
+  return branch(op.getElseRegion());
+}
+
+// scf.while -> go = condition; while go: body; go = condition
+LogicalResult KernelSerializer::emitWhile(scf::WhileOp op) {
+  comment(op);
+  ::mlir::Block &before = op.getBefore().front(), &after = op.getAfter().front();
+  auto condition = cast<scf::ConditionOp>(before.getTerminator());
+  auto yield = cast<scf::YieldOp>(after.getTerminator());
+  auto bind = [&](Value value, const std::string &name) {
+    unsigned rank = extentsOf(value.getType()).size();
+    variables[value] = {name, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
+  };
+  // The state on entry of the condition, and what it passes on.
+  SmallVector<std::string> state, passed;
+  for (auto [argument, init, yielded] : llvm::zip_equal(before.getArguments(), op.getInits(), yield.getOperands())) {
+    std::string name = carryName(argument, yielded, init);
+    out.line(name + " = " + carriedText(init));
+    bind(argument, name);
+    state.push_back(name);
+  }
+  std::string go;
+  for (auto [i, argument, result, value] : llvm::enumerate(after.getArguments(), op.getResults(), condition.getArgs())) {
+    auto own = dyn_cast<BlockArgument>(value);
+    bool same = own && own.getOwner() == &before;
+    std::string name = same ? state[own.getArgNumber()] : carryName(argument, value, result);
+    bind(argument, name);
+    bind(result, name);
+    passed.push_back(name);
+  }
+  go = names.declare("go");
+  auto test = [&]() -> LogicalResult {
+    if (failed(emitBlock(before))) return failure();
+    assignAll(passed, condition.getArgs());
+    out.line(go + " = " + render(condition.getCondition()).expression.text);
+    return success();
+  };
+  if (failed(test())) return failure();
+  out.line("while " + go + ":");
+  TextStream::Indent indent(out);
+  names.push();
+  masks.emplace_back();
+  if (failed(emitBlock(after))) return failure();
+  assignAll(state, yield.getOperands());
+  if (failed(test())) return failure();
+  names.pop();
+  masks.pop_back();
+  return success();
+}
+
+} // namespace intent::triton

@@ -1,0 +1,132 @@
+// The state of printing one block program as a `@triton.jit` kernel.
+#ifndef INTENT_LIB_TARGET_TRITON_SERIALIZER_H
+#define INTENT_LIB_TARGET_TRITON_SERIALIZER_H
+
+#include "IndexWidth.h"
+#include "intent/Dialect/Block/IR/Block.h"
+#include "intent/Target/Emission/Expression.h"
+#include "intent/Target/Emission/NameScope.h"
+#include "intent/Target/Emission/TextStream.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace intent::triton {
+
+using llvm::SmallBitVector;
+
+/// What a text is to Triton. Literal: a Python or constexpr number, which takes its dtype from the other
+/// operand. Argument: an integer argument, which the JIT may have made constexpr. Scalar: a typed scalar.
+/// Block: a tensor whose axes in `dense` have their full extent and whose others have extent one.
+enum class Form { Literal, Argument, Scalar, Block };
+
+struct Rendered {
+  emission::Expression expression;
+  Form form = Form::Scalar;
+  llvm::SmallBitVector dense;
+};
+
+/// Where the axes of a value lie among the axes of the expression that it is printed in.
+using Placement = llvm::SmallVector<int64_t, 4>;
+
+/// Text that several kernels of one module share.
+struct ModuleText {
+  llvm::MapVector<mlir::StringAttr, std::string> functions; // `@triton.jit` combines and fix-ups by name
+  bool libdevice = false;
+  bool failed = false;
+};
+
+class KernelSerializer {
+public:
+  KernelSerializer(block::ProgramOp program, llvm::StringRef name, ModuleText &module);
+
+  /// The kernel's text, or failure after an error on the operation that has none.
+  mlir::FailureOr<std::string> run();
+
+  IndexWidths &indexWidths() { return widths; }
+
+private:
+  // SerializeModule.cpp: signature and groups.
+  void declareArguments();
+  mlir::LogicalResult emitGroup(block::GroupOp group, llvm::StringRef pid);
+  // SerializeBlock.cpp: one pattern an operation.
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emit(mlir::Operation *op);
+  mlir::LogicalResult emitLoad(block::LoadOp op);
+  mlir::LogicalResult emitStore(block::StoreOp op);
+  mlir::LogicalResult emitReduce(block::ReduceOp op);
+  mlir::LogicalResult emitContract(block::ContractOp op);
+  mlir::LogicalResult emitLanes(block::LanesOp op);
+  mlir::LogicalResult emitValue(mlir::Operation *op);
+  std::string combineFunction(block::ReduceOp op);
+  Rendered pointer(mlir::Operation *op, mlir::Value view, mlir::ValueRange coordinates, mlir::ArrayAttr axes, unsigned rank);
+  std::optional<Rendered> mask(mlir::Operation *op, mlir::ValueRange validity, mlir::ArrayAttr axes, unsigned rank);
+  std::optional<Rendered> accessMask(mlir::Operation *op, mlir::ValueRange validity, mlir::ArrayAttr axes, unsigned rank);
+  std::string accessPointer(Rendered address, const std::optional<Rendered> &with, mlir::Type type);
+  // SerializeScf.cpp: structured control.
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+  void assignAll(llvm::ArrayRef<std::string> names, mlir::ValueRange values);
+  std::string carryName(mlir::Value carried, mlir::Value yielded, mlir::Value init);
+  std::string carriedText(mlir::Value value);
+  // SerializeValue.cpp: expressions.
+  Rendered render(mlir::Value value, llvm::ArrayRef<int64_t> placement, unsigned rank);
+  Rendered render(mlir::Value value);
+  Rendered renderDefinition(mlir::Operation *op, llvm::ArrayRef<int64_t> placement, unsigned rank);
+  Rendered renderVariable(mlir::Value value, llvm::ArrayRef<int64_t> placement, unsigned rank);
+  Rendered renderBinary(block::BinaryOp op, llvm::ArrayRef<int64_t> placement, unsigned rank);
+  Rendered renderUnary(block::UnaryOp op, llvm::ArrayRef<int64_t> placement, unsigned rank);
+  Rendered renderCast(block::CastOp op, llvm::ArrayRef<int64_t> placement, unsigned rank);
+  Rendered typed(Rendered value, mlir::Type element);
+  Rendered convert(Rendered value, llvm::StringRef dtype);
+  std::string fullText(mlir::Value value);
+  std::string fullText(Rendered value, mlir::Type type);
+  std::string shapeText(llvm::ArrayRef<block::ExprAttr> extents);
+  std::string extentText(block::ExprAttr extent);
+  std::string dtypeOf(mlir::Value value);
+  std::string helper(llvm::StringRef name, llvm::StringRef text);
+  Rendered libdevice(llvm::StringRef function, llvm::ArrayRef<Rendered> operands, mlir::Type element);
+  // Statements and naming.
+  bool isTransparent(mlir::Operation *op);
+  bool mayInline(mlir::Operation *op);
+  bool usedUpBy(mlir::Value value, mlir::Operation *point);
+  void comment(mlir::Operation *op);
+  void define(mlir::Value value, Rendered text);
+  void define(mlir::Value value, const std::string &callee, llvm::ArrayRef<std::string> arguments, Rendered text);
+  void statement(const std::string &prefix, const std::string &callee, llvm::ArrayRef<std::string> arguments);
+  std::string nameFor(mlir::Value value);
+  std::string carryTarget(mlir::Value value);
+  mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
+
+  struct Variable {
+    std::string name;
+    Form form;
+    llvm::SmallBitVector dense;
+  };
+
+  block::ProgramOp program;
+  std::string kernelName;
+  ModuleText &module;
+  IndexWidths widths;
+  emission::TextStream out;
+  llvm::StringSet<> reserved;
+  emission::NameScope names;
+  llvm::DenseMap<mlir::Value, Variable> variables;
+  llvm::DenseSet<mlir::Operation *> inlined;
+  llvm::DenseMap<mlir::Value, std::string> loopCarries; // iteration argument -> its variable, while its body prints
+  llvm::SmallVector<llvm::StringMap<std::string>> masks; // name by text, one map a scope
+  std::optional<std::pair<std::string, unsigned>> lastPosition;
+};
+
+/// `tl.float32`, ...; `INDEX` or `tl.int64` for an index.
+std::string dtypeText(mlir::Type element);
+/// `fp32`, ... in a kernel signature.
+std::string signatureText(mlir::Type element);
+/// An extent or private-argument symbol as an identifier: `%H` is H, `x.stride.0` is x_stride_0.
+std::string symbolText(block::KernelOp kernel, block::ExprAttr expr);
+/// The launch table of a kernel.
+std::string launchText(block::KernelOp kernel, llvm::ArrayRef<std::string> kernelNames, llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions);
+
+} // namespace intent::triton
+
+#endif

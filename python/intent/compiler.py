@@ -1,0 +1,127 @@
+"""From a decorated kernel or text to artifacts. Every function here captures or takes text, asks the cache, and calls the library once."""
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+from . import artifacts, cache, freshness, native, requests, targets
+from .artifacts import CompiledIR, GeneratedProgram
+from .errors import ConfigurationError
+
+_memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_memo_lock = threading.Lock()
+
+
+def compile(kernel, target=None, *, constexprs=None, types=None, options=None, tuning_config=None):
+    """The callable kernel for a target (None: this machine's CPU).
+
+    Compiled once per kernel, constexprs, types, target, options and override content; a repeated call costs neither capture nor
+    compilation. Raises LanguageError, ConfigurationError, TargetError or InternalError.
+    """
+    resolved, chosen = targets.resolve(target), requests.resolve_options(options)
+    key = (requests.freeze(requests.mapping(constexprs, "constexprs")), requests.freeze(requests.mapping(types, "types")), resolved, tuple(chosen.request().items()),
+           requests.override_identity(tuning_config), os.environ.get("INTENT_LIBRARY_DIR"), cache.configured_root())
+    found = _recall(kernel, key)
+    if found is None:
+        names = freshness.watch(kernel)
+        found = generate(kernel, resolved, constexprs=constexprs, types=types, options=chosen, tuning_config=tuning_config).materialize()
+        with _memo_lock:
+            _memo.setdefault(kernel, {})[key] = (found, names, _stamp(found.cache_directory), _library_stamp())
+    return found
+
+
+def call(kernel, arguments, keywords) -> None:
+    """A direct call `kernel(x, y, N=3)`: compiled once per specialisation, for the device of the arguments. CallError and what `compile` raises."""
+    from .runtime import direct
+
+    direct.call(kernel, arguments, keywords)
+
+
+def generate(kernel, target, *, constexprs=None, types=None, options=None, tuning_config=None) -> GeneratedProgram:
+    """Provider text for a target, with no device and no SDK. Raises as `compile` does."""
+    fields = requests.from_kernel(kernel, constexprs, types)
+    return _program(fields, target, options, tuning_config)
+
+
+def compile_ir(kernel, *, constexprs=None, types=None, options=None) -> CompiledIR:
+    """The kernel IR of a kernel. Raises LanguageError or ConfigurationError."""
+    return _ir(requests.from_kernel(kernel, constexprs, types), "kir", None, options, None)
+
+
+def compile_shared_gpu(kernel, target, *, constexprs=None, types=None, options=None, tuning_config=None) -> CompiledIR:
+    """The block program of a kernel for a target, before its provider's own stages. Raises as `compile` does."""
+    return _ir(requests.from_kernel(kernel, constexprs, types), "block", targets.resolve(target), options, tuning_config)
+
+
+def optimize_ir(text, *, stage, target=None, options=None) -> CompiledIR:
+    """Replays one compiler stage on text that an earlier stage printed. `target` only where the text does not carry one."""
+    if not isinstance(stage, str):
+        raise ConfigurationError(f"a stage is a string, not {type(stage).__name__}", source="stage")
+    fields = {**requests.from_text(text), "stage": stage}
+    return _ir(fields, "stage", None if target is None else targets.resolve(target), options, None)
+
+
+def generate_from_ir(text, target, *, options=None, tuning_config=None) -> GeneratedProgram:
+    """Provider text from kernel IR text. Raises as `compile` does."""
+    return _program(requests.from_text(text), target, options, tuning_config)
+
+
+def request_of(kernel, target, *, emit="source", constexprs=None, types=None, options=None, tuning_config=None) -> dict:
+    """The request that `generate` would compile (docs/request.md), for `intent-compile` and for reports."""
+    fields = requests.from_kernel(kernel, constexprs, types)
+    return requests.complete(fields, emit, targets.resolve(target), requests.resolve_options(options), tuning_config)
+
+
+def _program(fields, target, options, tuning_config) -> GeneratedProgram:
+    resolved, chosen = targets.resolve(target), requests.resolve_options(options)
+    request = requests.complete(fields, "source", resolved, chosen, tuning_config)
+    directory, files = _artifact(request, resolved)
+    return GeneratedProgram(files, resolved, str(directory), chosen.request())
+
+
+def _ir(fields, emit, target, options, tuning_config) -> CompiledIR:
+    request = requests.complete(fields, emit, target, requests.resolve_options(options), tuning_config)
+    directory, files = _artifact(request, target)
+    return artifacts.ir_of(files, emit, directory)
+
+
+def _artifact(request, target):
+    """`(directory, files)` of a request: from the cache, or compiled now and published there."""
+    key, store, emit = requests.artifact_key(request), cache.current(), request["emit"]
+    found = store.load(key)
+    if found is not None:
+        return found
+    result = native.compile_request(request, store.keep_failure)
+    files = artifacts.files_of(result, target, emit)
+    return store.store(key, files, {**artifacts.describe(target, request["options"]), "compiler": native.compiler().build_info}), files
+
+
+# -- warm lookups -----------------------------------------------------------------------------------------------
+
+
+def _recall(kernel, key):
+    try:
+        entry = _memo.get(kernel, {}).get(key)
+    except TypeError:  # no kernel, or a constexpr that no key can hold: capture says so
+        return None
+    if entry is None:
+        return None
+    compiled, names, stamp, library = entry
+    if not freshness.unchanged(names) or stamp != _stamp(compiled.cache_directory) or library != _library_stamp():
+        return None
+    return compiled
+
+
+def _stamp(directory):
+    """Sizes and times of an entry's files, so that a damaged or deleted entry is noticed and rebuilt."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in entries if e.is_file())
+    except OSError:
+        return None
+
+
+def _library_stamp():
+    """Identity of the loaded compiler and of the default tables on disk."""
+    return native.compiler().identity, tuple((p, s.st_size, s.st_mtime_ns) for p, s in ((p, os.stat(p)) for p in native.table_paths().values()))

@@ -1,0 +1,125 @@
+"""Callable kernels: the checks of a call, then the provider's launch."""
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+
+from ..errors import ProviderError, TargetError
+from . import interface as interfaces
+from . import outputs as outs_of
+from .binding import Plan
+
+
+class CompiledKernel:
+    """A kernel for one target.
+
+    `source` provider text, `kir` kernel IR, `mlir` final target IR, `metadata` the interface as a dict, `target` a Target,
+    `cache_directory` the folder with all of these, `observation` what is known about candidates and the winner.
+    The provider's runtime is loaded by the first call: a kernel can be compiled where no device is.
+    """
+
+    def __init__(self, program):
+        self._generated = program
+        self.target = program.target
+        self.source = program.source
+        self.kir = program.kir
+        self.mlir = program.mlir
+        self.metadata = program.metadata
+        self.cache_directory = program.cache_directory
+        self._plan = Plan(interfaces.read(program.metadata), _device_type(program.target))
+        self._count = self._plan.count
+        self._program = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments, **scalars) -> None:
+        """Runs on every run-time argument in declaration order, `Out` views included; scalars also by keyword. CallError, ProviderError."""
+        if scalars or len(arguments) != self._count:
+            values = self._plan.arrange(arguments, scalars)
+        else:
+            values = list(arguments)
+        bound = self._plan.bind(values)
+        program = self._program
+        if program is None:
+            program = self._load()
+        program.launch(bound)
+
+    def run(self, *arguments, shapes=None, **keywords):
+        """Runs with `Out` views allocated like the first view argument, and returns them: one array, a tuple of several, or None.
+
+        `shapes={"W": 64}` gives extents that follow from no argument; an array in the place of such an Out does too.
+        """
+        values, outs = outs_of.complete(self._plan, arguments, keywords, shapes)
+        bound = self._plan.bind(values)
+        (self._program or self._load()).launch(bound)
+        return outs_of.results(values, outs)
+
+    def prepare(self, *arguments, outputs=None, shapes=None, **keywords) -> "PreparedCall":
+        """Checks and binds once, for many launches. `outputs` are all `Out` views in order; without it they are allocated as `run` does."""
+        if outputs is not None:
+            if not isinstance(outputs, (tuple, list)):
+                outputs = (outputs,)
+            keywords = {**keywords, **outs_of.by_name(self._plan, outputs)}
+        values, outs = outs_of.complete(self._plan, arguments, keywords, shapes)
+        bound = self._plan.bind(values)
+        return PreparedCall(self._program or self._load(), bound, outs)
+
+    def save(self, directory) -> None:
+        """Writes the program into a folder that `intent.GeneratedProgram.load` reads."""
+        self._generated.save(directory)
+
+    @property
+    def observation(self) -> dict:
+        """`target`, `candidates` as declared, and what the provider's runtime has recorded since (timings, winner, resources)."""
+        found = {"target": str(self.target), "candidates": self.metadata.get("candidates", []), "winner": None}
+        found.update(getattr(self._program, "observation", None) or {})
+        return found
+
+    def _load(self):
+        with self._lock:
+            if self._program is None:
+                self._program = _provider_program(self._generated, self._plan.interface)
+            return self._program
+
+    def __repr__(self):
+        names = ", ".join(p.name for p in self._plan.parameters)
+        return f"<CompiledKernel ({names}) for {self.target}>"
+
+
+class PreparedCall:
+    """One bound call: `launch()` runs it again on the same arguments, `result()` gives its Outs as `run` does. It keeps them alive."""
+
+    def __init__(self, program, bound, outs):
+        self._values = bound.values
+        self._outs = outs
+        prepare = getattr(program, "prepare", None)
+        self.launch = prepare(bound) if prepare is not None else lambda: program.launch(bound)
+
+    def launch(self) -> None:
+        """Runs the call. Each object carries its own bound version."""
+        raise NotImplementedError
+
+    def result(self):
+        """The `Out` arrays: one, a tuple of several, or None."""
+        return outs_of.results(self._values, self._outs)
+
+
+def _device_type(target) -> str:
+    """Where the arguments live. Triton's interpreter (TRITON_INTERPRET=1) works on host memory."""
+    return "cpu" if target.provider == "triton" and os.environ.get("TRITON_INTERPRET") == "1" else target.device_type
+
+
+def _provider_program(generated, interface):
+    """The runtime of a provider for a program. TargetError where this version cannot run it, ProviderError where its package is missing."""
+    provider = generated.target.provider
+    if provider == "host":
+        from .host import HostProgram
+
+        return HostProgram(generated.source, interface)
+    if provider == "triton":
+        if importlib.util.find_spec("triton") is None:
+            raise ProviderError("running on this target needs the triton package, which is not installed")
+        from ..providers.triton import TritonProgram
+
+        return TritonProgram(generated.source_path, generated.metadata)
+    raise TargetError(f"this version generates {provider} programs but does not launch them", category="provider_surface", feature="launch")
