@@ -150,6 +150,10 @@ LV Nest::compute(Value value, Axes axes) {
   Operation *op = value.getDefiningOp();
   if (auto load = dyn_cast<LoadOp>(op)) return computeLoad(load, axes);
   if (auto compare = dyn_cast<CompareOp>(op)) return computeCompare(compare, axes);
+  if (isa<LanesOp>(op)) {
+    Affine form = *affine(value, axes, axes[0]);
+    return axes[0] == inner ? spread(form) : form.base;
+  }
   if (isa<BroadcastOp, TransposeOp>(op)) {
     LV result = nullptr;
     forEachOperand(op, axes, [&](Value operand, Axes own) { result = evaluate(operand, own); });
