@@ -92,11 +92,7 @@ def _artifact(request, target):
     found = store.load(key)
     if found is not None:
         return found
-
-    def keep_failure(data, diagnostics):
-        return store.keep_failure({"request.json": data.decode(), "diagnostics.json": diagnostics or ""})
-
-    result = native.compile_request(request, keep_failure)
+    result = native.compile_request(request, store.keep_failure)
     files = artifacts.files_of(result, target, emit)
     return store.store(key, files, {**artifacts.describe(target, request["options"]), "compiler": native.compiler().build_info}), files
 

@@ -39,6 +39,12 @@ static void printIntegerList(AsmPrinter &p, ArrayRef<int64_t> list) {
   p << "]";
 }
 
+// The `custom<TypeTuple>` directive: types in parentheses, possibly none (a rank-zero view, no validity).
+static ParseResult parseTypeTuple(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parser.parseType(types.emplace_back()); });
+}
+static void printTypeTuple(OpAsmPrinter &p, Operation *, TypeRange types) { p << "(" << types << ")"; }
+
 #include "intent/Dialect/Block/IR/BlockDialect.cpp.inc"
 #include "intent/Dialect/Block/IR/BlockEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -61,6 +67,12 @@ void BlockDialect::initialize() {
 #define GET_OP_LIST
 #include "intent/Dialect/Block/IR/BlockOps.cpp.inc"
       >();
+}
+
+Operation *BlockDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed || typed.getType() != type || !isScalarType(type)) return nullptr;
+  return ConstantOp::create(b, loc, type, typed);
 }
 
 //===- types -------------------------------------------------------------------------------------------===//
@@ -139,7 +151,9 @@ ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   Region *body = result.addRegion();
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true)) return failure();
-  return parser.parseRegion(*body, arguments);
+  if (parser.parseRegion(*body, arguments)) return failure();
+  if (body->empty()) body->emplaceBlock();
+  return success();
 }
 
 void ProgramOp::print(OpAsmPrinter &p) {

@@ -19,6 +19,7 @@ def Block_KernelOp : Block_Op<"kernel", [IsolatedFromAbove, Symbol, SymbolTable,
                        TypedArrayAttrBase<Block_OverlapAttr, "overlaps">:$overlaps);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `interface` $interface `checks` $checks `overlaps` $overlaps $body attr-dict";
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 def Block_ProgramOp : Block_Op<"program", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock, HasParent<"KernelOp">]> {
@@ -50,11 +51,12 @@ def Block_GroupOp : Block_Op<"group", [NoTerminator, SingleBlock, HasParent<"Pro
     ^bb0(%p: index):
     ```
     `%p` counts the group's instances from 0 below `size`; further coordinates are decoded explicitly.
-    Segments follow each other in the order of the groups.
+    Segments follow each other in the order of the groups. `covers` records the assignment that formed the
+    body, one per class of axes.
   }];
-  let arguments = (ins Block_ExprAttr:$size);
+  let arguments = (ins Block_ExprAttr:$size, OptionalAttr<TypedArrayAttrBase<Block_CoverAttr, "covers">>:$covers);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`size` `` `(` custom<Expr>($size) `)` $body attr-dict";
+  let assemblyFormat = "`size` `` `(` custom<Expr>($size) `)` (`covers` $covers^)? $body attr-dict";
   let hasRegionVerifier = 1;
 }
 def Block_YieldOp : Block_Op<"yield", [Pure, Terminator]> {
@@ -95,14 +97,14 @@ def Block_LoadOp : Block_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[Me
   let arguments = (ins Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity, Intent_Scalar:$fill,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
   let results = (outs Block_Value:$result);
-  let assemblyFormat = "$view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `fill` $fill `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($view) `,` `(` type($coordinates) `)` `valid` `(` type($validity) `)` `fill` type($fill) `->` type($result)";
+  let assemblyFormat = "$view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `fill` $fill `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity)) `fill` type($fill) `->` type($result)";
   let hasVerifier = 1;
 }
 def Block_StoreOp : Block_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "stores the active lanes of a value; operands as in block.load";
   let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
-  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` `(` type($coordinates) `)` `valid` `(` type($validity) `)`";
+  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
   let hasVerifier = 1;
 }
 def Block_FenceOp : Block_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
