@@ -1,6 +1,6 @@
 // Makes every operation mean in Triton what it means in the block program. What changes operations is
 // rewritten here, in the IR; the serializer only spells.
-#include "LegalizeMath.h"
+#include "Legalization.h"
 #include "intent/Dialect/Block/IR/Block.h"
 #include "intent/Target/Triton/Triton.h"
 
@@ -45,12 +45,14 @@ static void exposeSegments(ProgramOp program) {
 }
 
 LogicalResult legalizeForTriton(ModuleOp module) {
-  module.walk([](ProgramOp program) {
+  WalkResult walked = module.walk([](ProgramOp program) {
+    if (failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);
     exposeSegments(program);
     legalizeMath(program);
+    return WalkResult::skip();
   });
-  return success();
+  return failure(walked.wasInterrupted());
 }
 
 namespace {

@@ -6,7 +6,7 @@
 //   sigmoid %x : f32            -> 1 / (1 + exp(-x))       (Triton's own is off by 28 ulp)
 //   exp2 %x ftz                 -> flush(exp2(flush %x))   (a flag of one operation, not of the kernel)
 //   contract into bf16          -> contract into f32, cast
-#include "LegalizeMath.h"
+#include "Legalization.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

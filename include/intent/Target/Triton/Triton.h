@@ -1,19 +1,24 @@
 #ifndef INTENT_TARGET_TRITON_TRITON_H
 #define INTENT_TARGET_TRITON_TRITON_H
 
+#include "intent/Dialect/Block/IR/Block.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Support/LLVM.h"
+#include <optional>
 #include <string>
 
 namespace intent::triton {
 
 /// Rewrites the block programs of a module so that each operation means in Triton what it means in `block`:
 /// strides become private arguments, narrow floating functions evaluate in f32, negation multiplies...
+/// Configuration rows that are provably illegal go; it is an error when none is left.
 mlir::LogicalResult legalizeForTriton(mlir::ModuleOp module);
 
 /// Checks a legalised module against Triton's surface and the target's features. Errors start with
 /// "provider surface: " or "hardware capability: ".
 mlir::LogicalResult verifyForTriton(mlir::ModuleOp module);
+
+/// Why a configuration row (one value a column) cannot be compiled, or nullopt.
+std::optional<std::string> rejectTritonRow(block::ProgramOp program, llvm::ArrayRef<int64_t> row);
 
 /// The Python module of a legalised and verified block module: one `@triton.jit` kernel a program and the
 /// launch table. Nothing is returned when an operation has no text.

@@ -39,6 +39,12 @@ static void printIntegerList(AsmPrinter &p, ArrayRef<int64_t> list) {
   p << "]";
 }
 
+// The `custom<TypeTuple>` directive: types in parentheses, possibly none (a rank-zero view, no validity).
+static ParseResult parseTypeTuple(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parser.parseType(types.emplace_back()); });
+}
+static void printTypeTuple(OpAsmPrinter &p, Operation *, TypeRange types) { p << "(" << types << ")"; }
+
 #include "intent/Dialect/Block/IR/BlockDialect.cpp.inc"
 #include "intent/Dialect/Block/IR/BlockEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

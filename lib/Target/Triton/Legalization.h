@@ -1,5 +1,5 @@
-#ifndef INTENT_LIB_TARGET_TRITON_LEGALIZEMATH_H
-#define INTENT_LIB_TARGET_TRITON_LEGALIZEMATH_H
+#ifndef INTENT_LIB_TARGET_TRITON_LEGALIZATION_H
+#define INTENT_LIB_TARGET_TRITON_LEGALIZATION_H
 
 #include "intent/Dialect/Block/IR/Block.h"
 
@@ -7,6 +7,9 @@ namespace intent::triton {
 
 /// Rewrites the arithmetic of a program whose Triton counterpart rounds, flushes or promotes differently.
 void legalizeMath(block::ProgramOp program);
+
+/// Drops the configuration rows that Triton or the target cannot compile; an error if none is left.
+mlir::LogicalResult filterRows(block::ProgramOp program);
 
 } // namespace intent::triton
 

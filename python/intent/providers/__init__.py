@@ -1,0 +1,1 @@
+"""Runtimes of the external providers: how generated source is loaded, compiled and launched."""

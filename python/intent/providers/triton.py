@@ -1,0 +1,409 @@
+"""Running generated Triton modules.
+
+The generated module says everything about a launch in its `VARIANTS` table, as plain Python over extents and parameters.
+This file evaluates that table for a call, compiles the kernel for the facts that the call has (index width, unit strides,
+divisibility by 16, aligned pointers), and keeps what it found for the next call with the same facts.
+
+The kernel is compiled from an explicit signature and not through the JIT's own specialisation: that would compile again
+for every row count that happens to be 1 or divisible by 16, and would type an extent by its value.
+"""
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+import threading
+from dataclasses import dataclass
+
+from ..errors import ProviderError
+
+_GRID_LIMIT = 2**31 - 1
+_CACHE_LIMIT = 1024
+
+
+class TritonProgram:
+    """A generated module, loaded by the first launch. Launches may come from several threads.
+
+    `metadata` is the artifact's interface, kept for callers; everything a launch needs is in the module.
+    """
+
+    def __init__(self, source_path, metadata=None):
+        self.source_path = os.fspath(source_path)
+        self.metadata = metadata
+        self.observation: dict = {}
+        self._module = None
+        self._lock = threading.Lock()
+        self._launches: dict = {}
+        self._compiled: dict = {}
+
+    @property
+    def module(self):
+        """The generated Python module."""
+        if self._module is None:
+            with self._lock:
+                if self._module is None:
+                    self._module = load_module(self.source_path)
+        return self._module
+
+    @property
+    def variants(self) -> list:
+        """The module's `VARIANTS`."""
+        return self.module.VARIANTS
+
+    def launch(self, bound, row: int | None = None) -> None:
+        """Runs one checked call on the current stream: tensors and Python numbers in declaration order, or a `Bound`.
+
+        `row` is a configuration row of the chosen variant, the first one without it. ProviderError.
+        """
+        values, pointers = _values(bound)
+        if pointers is None:
+            launch = self._specialise(values, pointers, row)
+        else:
+            # The binding's layout stands for extents, strides, dtypes and devices.
+            known = bound.layout.provider_data
+            if known is None:
+                known = bound.layout.provider_data = {}
+            key = (self, row, *[pointer & 15 == 0 for pointer in pointers], *[v for v in values if isinstance(v, int)])
+            launch = known.get(key)
+            if launch is None:
+                launch = known[key] = self._specialise(values, pointers, row)
+        if launch is not _EMPTY:
+            launch(values, pointers)
+
+    def prepare(self, bound, row: int | None = None):
+        """A function without arguments that runs this call again and again; it keeps the arguments alive."""
+        values, pointers = _values(bound)
+        launch = self._specialise(values, pointers, row)
+        if launch is _EMPTY:
+            return lambda: None
+        run = launch.bind(values, pointers)
+        run.keep = (bound, self)
+        return run
+
+    def plan(self, bound, row: int | None = None) -> "Plan":
+        """What a launch of this call would compile and run, with nothing compiled yet."""
+        values, _ = _values(bound)
+        return plan(self.module, values, row)
+
+    def _specialise(self, values, pointers, row):
+        key = _signature(values, pointers, row)
+        launch = self._launches.get(key)
+        if launch is not None:
+            return launch
+        planned = plan(self.module, values, row)
+        if planned.grid == 0:
+            launch = _EMPTY
+        elif _interpreted():
+            launch = _Interpreted(planned)
+        else:
+            with _device_of(planned):
+                compiled = self._compile(planned)
+            launch = _Launch(planned, compiled)
+            self.observation.update(variant=planned.variant["name"], configuration=planned.configuration)
+        if len(self._launches) >= _CACHE_LIMIT:
+            self._launches.clear()
+        self._launches[key] = launch
+        return launch
+
+    def _compile(self, planned):
+        import triton
+
+        target = triton.runtime.driver.active.get_current_target()
+        device = triton.runtime.driver.active.get_current_device()
+        key = (device, planned.key)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            try:
+                compiled = compile_plan(planned, target)
+                compiled._init_handles()
+            except Exception as error:
+                raise ProviderError(f"Triton cannot compile variant {planned.variant['name']!r} with {planned.configuration}", original=error) from error
+            self._compiled[key] = compiled
+        return compiled
+
+
+# -- from a call to what is compiled -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One variant bound for one call. `arguments` are the kernel's, without constants; `signature`, `constants`, `attributes`
+    are what `triton.compiler.ASTSource` takes; `key` tells compiled kernels apart."""
+
+    variant: dict
+    configuration: dict
+    grid: int
+    arguments: tuple
+    signature: dict
+    constants: dict
+    attributes: dict
+    options: dict
+    key: tuple
+    view_positions: tuple
+
+
+def plan(module, values, row=None) -> Plan:
+    """The variant, configuration, grid and specialisation of a call on tensors (or what has `shape`, `stride()`, `data_ptr()`)."""
+    names = module.symbols.__code__.co_varnames[: module.symbols.__code__.co_argcount]
+    environment = dict(zip(names, values))
+    environment.update(module.symbols(*values))
+    variant = next((v for v in module.VARIANTS if v["guard"](**environment)), None)
+    if variant is None:
+        raise ProviderError("no variant of the program admits this call")
+    config = variant["configs"][row or 0]
+    constants = {**config.kwargs, **variant["coverage"](**environment)}
+    environment.update(constants)
+    grid = variant["grid"](**environment)
+    if grid > _GRID_LIMIT:
+        raise ProviderError(f"the grid of {grid} instances is above the limit of {_GRID_LIMIT}")
+    arguments = variant["arguments"](**environment)
+    narrow = variant["index32"](**environment) and all(_offsets_fit(v) for v in values if hasattr(v, "data_ptr"))
+    return _specialised(module, variant, config, constants, grid, arguments, narrow)
+
+
+def _specialised(module, variant, config, constants, grid, arguments, narrow) -> Plan:
+    import triton.language as tl
+
+    parameters = variant["kernel"].arg_names
+    signature, attributes, fixed = {}, {}, {}
+    views = []
+    for at, (name, kind, value) in enumerate(zip(parameters, variant["signature"], arguments)):
+        divisible = False
+        if kind.startswith("*"):
+            signature[name] = kind
+            divisible = value.data_ptr() % 16 == 0
+            views.append(at)
+        elif kind == "stride" and value == 1:
+            signature[name] = "constexpr"
+            fixed[name] = 1
+        elif kind in ("stride", "extent", "extent/16"):
+            signature[name] = "i32" if narrow else "i64"
+            divisible = kind != "extent" and value % 16 == 0
+        else:
+            signature[name] = kind
+        if divisible:
+            attributes[(at,)] = [["tt.divisibility", 16]]
+    constants = {**constants, "INDEX": tl.int32 if narrow else tl.int64}
+    for name in parameters[len(arguments):]:
+        signature[name] = "constexpr"
+        fixed[name] = constants[name]
+    options = dict(num_warps=config.num_warps, num_stages=config.num_stages, num_ctas=config.num_ctas, **module.OPTIONS)
+    key = (variant["name"], tuple(signature.values()), tuple((k, str(v)) for k, v in fixed.items()), tuple(attributes), tuple(options.items()))
+    configuration = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages, "num_ctas": config.num_ctas}
+    return Plan(variant, configuration, grid, tuple(arguments), signature, fixed, attributes, options, key, tuple(views))
+
+
+def _offsets_fit(view) -> bool:
+    """Whether the element offsets of every coordinate fit 32 bits."""
+    return sum((extent - 1) * abs(stride) for extent, stride in zip(view.shape, view.stride()) if extent > 0) < 2**31
+
+
+def compile_plan(planned: Plan, target):
+    """The `CompiledKernel` of a plan for a `GPUTarget`; needs no device. Triton's exceptions pass."""
+    import triton
+    from triton.compiler import ASTSource
+
+    source = ASTSource(fn=planned.variant["kernel"], signature=planned.signature, constexprs=planned.constants, attrs=planned.attributes)
+    options = planned.options
+    if target.backend == "hip":
+        options = {name: value for name, value in options.items() if name != "enable_reflect_ftz"}
+    return triton.compile(source, target=target, options=options)
+
+
+# -- launches ----------------------------------------------------------------------------------------------------------------
+
+
+def _values(bound):
+    """The arguments in declaration order, and the addresses of the views where the binding already has them."""
+    return getattr(bound, "values", bound), getattr(bound, "pointers", None)
+
+
+def _signature(values, pointers, row):
+    """What decides a launch: extents, strides, alignment and device of each view, and every integer."""
+    key = [row]
+    for value in values:
+        if hasattr(value, "data_ptr"):
+            key.append((value.shape, value.stride(), value.dtype, value.device, value.data_ptr() % 16 == 0))
+        elif isinstance(value, int):
+            key.append(value)
+    return tuple(key)
+
+
+def _with_addresses(values, pointers):
+    """The values with each view as its address, which spares the launcher a question to the driver."""
+    addresses = iter(pointers)
+    return [next(addresses) if hasattr(value, "data_ptr") else value for value in values]
+
+
+class _Launch:
+    """A compiled kernel with everything but the addresses and floating scalars of a call."""
+
+    __slots__ = ("run", "grid", "function", "metadata", "arguments", "device", "driver", "compiled", "knobs")
+
+    def __init__(self, planned: Plan, compiled):
+        import triton
+
+        self.driver = triton.runtime.driver.active
+        self.knobs = triton.knobs.runtime
+        self.compiled = compiled
+        self.run = compiled.run
+        self.grid = planned.grid
+        self.function = compiled.function
+        self.metadata = compiled.packed_metadata
+        self.arguments = planned.arguments + tuple(planned.constants[name] for name in list(planned.signature)[len(planned.arguments):])
+        self.device = _device_index(planned)
+
+    def __call__(self, values, pointers):
+        arguments = (*(values if pointers is None else _with_addresses(values, pointers)), *self.arguments[len(values):])
+        current = self.driver.get_current_device()
+        if current != self.device:
+            return self._elsewhere(arguments)
+        self._go(arguments, self.driver.get_current_stream(current))
+
+    def _go(self, arguments, stream):
+        enter, leave = self.knobs.launch_enter_hook, self.knobs.launch_exit_hook
+        about = self.compiled.launch_metadata((self.grid, 1, 1), stream, *arguments) if enter is not None else None
+        try:
+            self.run(self.grid, 1, 1, stream, self.function, self.metadata, about, enter, leave, *arguments)
+        except Exception as error:
+            raise ProviderError("the launch failed", original=error) from error
+
+    def _elsewhere(self, arguments):
+        import torch
+
+        with torch.cuda.device(self.device):
+            self._go(arguments, self.driver.get_current_stream(self.device))
+
+    def bind(self, values, pointers):
+        """A function that repeats one call with the least work."""
+        if pointers is None:
+            pointers = [value.data_ptr() for value in values if hasattr(value, "data_ptr")]
+        arguments = (*_with_addresses(values, pointers), *self.arguments[len(values):])
+        # Positional up to here: grid, then per launch the stream, then what never changes.
+        run = functools.partial(self.run, self.grid, 1, 1)
+        function, metadata, stream_of, device = self.function, self.metadata, self.driver.get_current_stream, self.device
+        knobs, slow = self.knobs, self._go
+
+        def launch():
+            if knobs.launch_enter_hook is not None or knobs.launch_exit_hook is not None:
+                return slow(arguments, stream_of(device))
+            run(stream_of(device), function, metadata, None, None, None, *arguments)
+
+        return launch
+
+
+class _Interpreted:
+    """The same launch through Triton's interpreter on CPU tensors (TRITON_INTERPRET=1), for tests."""
+
+    def __init__(self, planned: Plan):
+        self.planned = planned
+
+    def __call__(self, values, pointers):
+        planned = self.planned
+        arguments = (*values, *planned.arguments[len(values):])
+        kernel = planned.variant["kernel"]
+        constants = {name: planned.constants[name] for name in list(planned.signature)[len(arguments):]}
+        try:
+            kernel[(planned.grid,)](*arguments, **constants)
+        except Exception as error:
+            raise ProviderError("the interpreter failed", original=error) from error
+
+    def bind(self, values, pointers):
+        return functools.partial(self.__call__, list(values), pointers)
+
+
+_EMPTY = object()  # a launch of no instances
+
+
+def _interpreted() -> bool:
+    import triton
+
+    return bool(triton.knobs.runtime.interpret)
+
+
+def _device_index(planned):
+    for at in planned.view_positions:
+        device = planned.arguments[at].device
+        if device.index is not None:
+            return device.index
+    import triton
+
+    return triton.runtime.driver.active.get_current_device()
+
+
+def _device_of(planned):
+    """A context in which the device of the call's tensors is current."""
+    import torch
+
+    return torch.cuda.device(_device_index(planned))
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------------
+
+
+def load_module(source_path):
+    """Imports a generated module from its file: Triton reads the kernels' text back from it. ProviderError."""
+    try:
+        import triton  # noqa: F401
+    except ImportError as error:
+        raise ProviderError("running Triton programs needs the package triton (3.6 to 3.9)", original=error) from error
+    name = f"intent_generated_{abs(hash(os.path.abspath(source_path))):x}"
+    spec = importlib.util.spec_from_file_location(name, source_path)
+    if spec is None:
+        raise ProviderError(f"{source_path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    # Reading a kernel's text back goes through the module of that name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ProviderError(f"cannot import {source_path}", original=error) from error
+    return module
+
+
+# -- offline compilation -----------------------------------------------------------------------------------------------------
+
+
+class _Shape:
+    """A view without memory, for plans made where no device is."""
+
+    def __init__(self, shape, strides=None, aligned=True):
+        self.shape = tuple(shape)
+        if strides is None:
+            strides, step = [], 1
+            for extent in reversed(self.shape):
+                strides.insert(0, step)
+                step *= extent
+        self._strides = tuple(strides)
+        self._address = 0 if aligned else 4
+
+    def stride(self, axis=None):
+        return self._strides if axis is None else self._strides[axis]
+
+    def data_ptr(self):
+        return self._address
+
+
+def gpu_target(arch: str):
+    """The `GPUTarget` of `sm_90`, `gfx942`..."""
+    from triton.backends.compiler import GPUTarget
+
+    if arch.startswith("sm_"):
+        return GPUTarget("cuda", int(arch[3:]), 32)
+    return GPUTarget("hip", arch, 64 if arch.startswith("gfx9") else 32)
+
+
+def compile_offline(source_path, arch: str, values, row: int | None = None, shapes=None):
+    """Compiles what a call would launch, with no device and no torch; returns the `CompiledKernel`.
+
+    `values` holds, in declaration order, a shape tuple for each view and a number for each scalar. ProviderError.
+    """
+    module = load_module(source_path) if not hasattr(source_path, "VARIANTS") else source_path
+    stands = [_Shape(value) if isinstance(value, (tuple, list)) else value for value in values]
+    planned = plan(module, stands, row)
+    try:
+        return compile_plan(planned, gpu_target(arch))
+    except Exception as error:
+        raise ProviderError(f"Triton cannot compile variant {planned.variant['name']!r} for {arch}", original=error) from error
