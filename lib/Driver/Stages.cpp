@@ -1,18 +1,11 @@
 // The table of contents: which stages there are, in which order, and what each one calls.
 #include "Pipeline.h"
 
+#include "intent/Conversion/KirToBlock/KirToBlock.h"
 #include "intent/Target/Capabilities.h"
+#include "intent/Target/Triton/Triton.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-
-#if __has_include("intent/Conversion/KirToBlock/KirToBlock.h")
-#include "intent/Conversion/KirToBlock/KirToBlock.h"
-#define INTENT_HAS_CONVERSION 1
-#endif
-#if __has_include("intent/Target/Triton/Triton.h")
-#include "intent/Target/Triton/Triton.h"
-#define INTENT_HAS_TRITON 1
-#endif
 
 using namespace mlir;
 using namespace intent;
@@ -35,13 +28,12 @@ static LogicalResult simplify(Compilation &c) {
 
 //===- shared block program ----------------------------------------------------------------------------===//
 
+// Every later stage asks the module for its target, so that each replays from text.
 static LogicalResult kirToBlock(Compilation &c) {
-#ifdef INTENT_HAS_CONVERSION
   (*c.module)->setAttr(targetAttributeName, c.target);
-  return convertKirToBlock(*c.module, KirToBlockOptions{c.request.cover});
-#else
-  return emitError(UnknownLoc::get(&c.context)) << "this build has no conversion from kernel IR to a block program";
-#endif
+  KirToBlockOptions options;
+  options.cover = c.request.cover;
+  return convertKirToBlock(*c.module, options);
 }
 
 // The request names the table files; a provider that it leaves out has its table beside the library.
@@ -71,16 +63,13 @@ static LogicalResult materialize(Compilation &c) {
 
 //===- Triton ------------------------------------------------------------------------------------------===//
 
-#ifdef INTENT_HAS_TRITON
 static LogicalResult tritonLegalize(Compilation &c) { return triton::legalizeForTriton(*c.module); }
 static LogicalResult tritonVerify(Compilation &c) { return triton::verifyForTriton(*c.module); }
 static LogicalResult tritonSerialize(Compilation &c) {
   FailureOr<std::string> text = triton::serializeToTriton(*c.module);
-  if (failed(text)) return failure();
-  c.source = std::move(*text);
-  return success();
+  if (succeeded(text)) c.source = std::move(*text);
+  return text;
 }
-#endif
 
 //===- table of contents -------------------------------------------------------------------------------===//
 
@@ -101,14 +90,12 @@ ArrayRef<Stage> intent::driver::blockStages() {
 }
 
 ArrayRef<Stage> intent::driver::providerStages(StringRef provider) {
-#ifdef INTENT_HAS_TRITON
   static const Stage triton[] = {
-      {"triton-legalize", tritonLegalize},
-      {"triton-verify", tritonVerify},
+      {"block-legalize-for-triton", tritonLegalize},
+      {"block-verify-for-triton", tritonVerify},
       {"triton-serialize", tritonSerialize},
   };
   if (provider == "triton") return triton;
-#endif
   return {};
 }
 

@@ -97,14 +97,16 @@ std::variant<json::Value, std::string> intent::parseJson(StringRef text, const J
   Expected<json::Value> value = json::parse(text);
   if (value) return std::move(*value);
   std::string message = toString(value.takeError());
-  // LLVM writes "[1:7, byte=7]: Expected ..."; the sentence goes first here.
+  // LLVM writes "[1:7, byte=7]: Expected ..." with columns from 0; the sentence goes first here, columns count from 1.
   StringRef rest = message;
   if (rest.consume_front("[")) {
     auto [position, sentence] = rest.split("]: ");
-    auto [line, column] = position.split(',').first.split(':');
+    auto [line, zeroBased] = position.split(',').first.split(':');
+    unsigned column = 0;
+    zeroBased.getAsInteger(10, column);
     std::string text = sentence.str();
     if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-    return "not JSON: " + text + " at line " + line.str() + ", column " + column.str();
+    return "not JSON: " + text + " at line " + line.str() + ", column " + std::to_string(column + 1);
   }
   return "not JSON: " + message;
 }

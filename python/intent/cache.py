@@ -1,12 +1,14 @@
 """Compiled artifacts on disk: complete entries only, verified on every read, rebuilt when damaged.
 
-Layout under the root: `v1/<2 hex>/<key>/{manifest.json, input.kir.mlir, target.mlir, source.*, interface.json}`, and `v1/failed/` for the
-inputs and diagnostics of failures, which are never read back. A directory that cannot be used costs one warning; then a temporary one
-serves until the process ends.
+Layout under the root: `v1/<2 hex>/<key>/{manifest.json, input.kir.mlir, target.mlir, source.*, interface.json}`, `v1/failed/` for the
+inputs and diagnostics of failures, which are never read back, and `v1/locks/`. A directory that cannot be used costs one warning;
+then a temporary one serves until the process ends.
 """
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +18,8 @@ import threading
 import uuid
 import warnings
 from pathlib import Path
+
+from .errors import ConfigurationError
 
 SCHEMA = "v1"
 _MANIFEST = "manifest.json"
@@ -52,22 +56,44 @@ class ArtifactCache:
         return self._base() / key[:2] / key
 
     def load(self, key: str):
-        """`(directory, {file name: text})` of a complete entry whose checksums hold, else None. A damaged entry is removed."""
+        """`(directory, {file name: text})` of a complete entry whose checksums hold, else None. `store` replaces a damaged one."""
         for base in self._bases():
             directory = base / key[:2] / key
             files = read_entry(directory, key)
             if files is not None:
                 return directory, files
-            if directory.exists():
-                shutil.rmtree(directory, ignore_errors=True)
         return None
 
     def store(self, key: str, files: dict, description: dict) -> Path:
-        """Publishes an entry of `{file name: text}` and returns its directory; if another process was first, that one's."""
+        """Publishes an entry of `{file name: text}` and returns its directory; if another process was first, that one's.
+
+        ConfigurationError where not even a temporary folder can be written.
+        """
         try:
             return _publish(self._base(), key, files, description)
         except OSError as error:
-            return _publish(self._degrade(error), key, files, description)
+            first = error
+        try:
+            return _publish(self._degrade(first), key, files, description)
+        except OSError as error:
+            raise ConfigurationError(f"neither the cache nor a temporary folder can be written: {error.strerror or error}", source=str(self.root)) from error
+
+    @contextlib.contextmanager
+    def lock(self, key: str):
+        """Holds the entry's lock, so that threads and processes compile one entry once. Where locks do not work, it holds nothing."""
+        descriptor = None
+        try:
+            folder = self._base() / "locks"
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(folder / key, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            pass
+        try:
+            yield
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)  # this releases the lock, as the end of a process does
 
     def keep_failure(self, files: dict) -> Path | None:
         """Keeps inputs and diagnostics of a failed compilation, for a person to read; None if nothing can be written."""
@@ -127,9 +153,12 @@ def _publish(base: Path, key: str, files: dict, description: dict) -> Path:
         try:
             os.rename(private, final)
         except OSError:
-            # Another process published the entry first. If what stands there is damaged, it makes way.
+            # The entry exists: another process was first, or it is damaged and makes way. It is moved as a whole, so that
+            # nobody sees it half deleted.
             if read_entry(final, key) is None:
-                shutil.rmtree(final, ignore_errors=True)
+                aside = private.with_name(private.name + "-damaged")
+                os.rename(final, aside)
+                shutil.rmtree(aside, ignore_errors=True)
                 os.rename(private, final)
         _sync_directory(final.parent)
         return final

@@ -13,7 +13,7 @@ from . import errors
 ABI_VERSION = 1
 _PACKAGE = Path(__file__).resolve().parent
 _STATUS_ERRORS = {1: "LanguageError", 2: "ConfigurationError", 3: "TargetError", 4: "InternalError"}
-FIELDS = ("kir", "mlir", "source", "metadata", "diagnostics")
+FIELDS = ("kir", "mlir", "source", "metadata", "diagnostics", "failed_input")
 
 
 def library_directories() -> list:
@@ -146,7 +146,7 @@ def canonical(request: dict) -> bytes:
 def compile_request(request: dict, keep_failure=None) -> Result:
     """Compiles one request (docs/request.md). Raises the error class that the diagnostics name.
 
-    `keep_failure(request bytes, diagnostics text)` is called before a failure is raised, and returns the folder where it was kept.
+    `keep_failure({file name: text})` is called before a failure is raised, and returns the folder where that was kept.
     """
     data = canonical(request)
     status, fields = compiler().compile(data)
@@ -154,10 +154,14 @@ def compile_request(request: dict, keep_failure=None) -> Result:
         try:
             metadata = json.loads(fields["metadata"]) if fields.get("metadata") else None
         except ValueError as error:
-            kept = keep_failure(data, fields.get("metadata")) if keep_failure else None
+            kept = keep_failure({"request.json": data.decode(), "metadata.json": fields["metadata"]}) if keep_failure else None
             raise errors.InternalError(f"the compiler gave unreadable metadata: {error}", input_path=kept) from error
         return Result(fields.get("kir"), fields.get("mlir"), fields.get("source"), metadata)
-    kept = keep_failure(data, fields.get("diagnostics", "[]")) if keep_failure else None
+    kept = None
+    if keep_failure:
+        # The module that a failed stage was given, where there is one, so that the stage replays from text.
+        stage = {"failed_input.mlir": fields["failed_input"]} if "failed_input" in fields else {}
+        kept = keep_failure({"request.json": data.decode(), "diagnostics.json": fields.get("diagnostics", ""), **stage})
     raise diagnostics_error(status, fields.get("diagnostics"), request, kept)
 
 

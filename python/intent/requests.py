@@ -96,8 +96,13 @@ def complete(fields: dict, emit: str, target: targets.Target | None, options: Co
 
 
 def artifact_key(request: dict) -> str:
-    """The cache key: request bytes, with tables and overrides by content instead of by path, and the compiler's identity."""
+    """The cache key: request bytes, with tables and overrides by content instead of by path, and the compiler's identity.
+
+    The text of files serves carets only, so that an edit elsewhere in an author's file changes no key.
+    """
     named = {**request, "tables": {name: None for name in request["tables"]}, "tuning_config": None}
+    if "files" in request:
+        named["files"] = [file["name"] for file in request["files"]]
     parts = [cache.SCHEMA.encode(), native.compiler().identity.encode(), native.canonical(named)]
     for name in sorted(request["tables"]):
         parts += [name.encode(), _contents(request["tables"][name])]

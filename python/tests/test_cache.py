@@ -57,8 +57,9 @@ def test_publishing_over_a_damaged_entry(tmp_path):
     store = ArtifactCache(tmp_path)
     directory = store.store(KEY, FILES, {})
     (directory / "source.py").write_text("other")
-    store.store(KEY, FILES, {})  # another process damaged it between our load and our store
+    store.store(KEY, FILES, {})  # without a load that would have seen the damage
     assert store.load(KEY) == (directory, FILES)
+    assert [p.name for p in (tmp_path / "v1").iterdir()] == ["ab"]
 
 
 def test_entry_of_another_key_is_not_taken(tmp_path):

@@ -1,4 +1,3 @@
-// Runs single passes on kernel IR and block programs as text.
 #include "intent/Conversion/KirToBlock/KirToBlock.h"
 #include "intent/Driver/Driver.h"
 #include "intent/Target/Triton/Triton.h"

@@ -90,8 +90,11 @@ private:
 
   //===- structured operations and traversals ---------------------------------------------------------===//
   mlir::FailureOr<Real> structured(const Demand &demand);
-  /// One shared loop nest over the classes that are not bound, for reductions of one home and depth.
-  mlir::LogicalResult traverse(llvm::ArrayRef<Demand> reductions, llvm::ArrayRef<AxisId> classes);
+  /// One shared loop nest over the classes that are not bound, for reductions of one home and for stores.
+  mlir::LogicalResult traverse(llvm::ArrayRef<Demand> reductions, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Effect *> batch);
+  bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
+  bool readsView(const Demand &demand, mlir::Value view);
+  bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);
   mlir::FailureOr<Reals> identities(const Demand &demand);
   /// The accumulators after this scope's members of the reduced classes; none given: the members' own reduction.
   mlir::FailureOr<Reals> accumulate(const Demand &demand, const Reals &accumulators);
@@ -111,9 +114,11 @@ private:
 
   //===- effects --------------------------------------------------------------------------------------===//
   mlir::LogicalResult emit(llvm::ArrayRef<Effect *> effects);
-  mlir::LogicalResult store(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
+  mlir::LogicalResult store(llvm::ArrayRef<Effect *> batch);
+  mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<AxisId> unboundAxes(Effect *effect);
   mlir::LogicalResult bindProgram(mlir::Value linear);
+  mlir::ArrayAttr recordedCovers();
   bool needsFence(Effect *effect);
   /// A location that names a class after the author's variable or extent.
   mlir::Location named(AxisId id, llvm::StringRef suffix, mlir::Location loc);

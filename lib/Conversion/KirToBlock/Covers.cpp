@@ -34,6 +34,14 @@ ExprAttr launchExpr(ExtentAttr extent) {
   return sum;
 }
 
+std::string extentName(ExtentAttr extent) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  extent.printInline(os);
+  llvm::erase(text, '"');
+  return text;
+}
+
 static int64_t feature(TargetAttr target, StringRef name, int64_t otherwise) {
   auto value = target ? dyn_cast_or_null<IntegerAttr>(target.getFeatures().get(name)) : IntegerAttr();
   return value ? value.getInt() : otherwise;
@@ -67,8 +75,11 @@ private:
   void coverProgram(const GroupFacts &g, Group &group, Variant &variant);
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
+  void giveCoverage(Cover &cover, AxisId id, Variant &variant);
   std::string parameterName(StringRef prefix, AxisId id);
   void declare(Variant &variant, ParameterAttr parameter);
+  LogicalResult readForced();
+  LogicalResult applyForced(const GroupFacts &g, Group &group, Variant &variant);
   ExprAttr serialGuard(const GroupFacts &group);
   ExprAttr residentGuard();
   bool isPointExtent(AxisId id) { auto c = facts.axis(id).extent.getConstant(); return c && *c <= pointExtent; }
@@ -80,6 +91,7 @@ private:
   std::vector<GroupFacts> groups;
   std::map<std::pair<std::string, AxisId>, std::string> names;
   llvm::StringSet<> used;
+  llvm::StringMap<SmallVector<StringRef>> forced; // by extent name: the levels that the options ask for
 };
 } // namespace
 
@@ -261,6 +273,19 @@ void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role,
   declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), role, ParameterKind::Int, domain, b.getStringAttr(column), ExprAttr(), b.getStrArrayAttr(affects), StringAttr()));
 }
 
+// All members at once: a constant, or a coverage parameter that the launch binds.
+void Assignment::giveCoverage(Cover &cover, AxisId id, Variant &variant) {
+  if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) {
+    cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent)));
+    return;
+  }
+  cover.parameter = parameterName("C", id);
+  cover.lanes = ExprAttr::parameter(context, cover.parameter);
+  Builder b(context);
+  declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{}, StringAttr(),
+                                      ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)}), b.getStrArrayAttr({"extent"}), StringAttr()));
+}
+
 //===- covers ------------------------------------------------------------------------------------------===//
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
@@ -316,15 +341,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       continue;
     }
     if (resident && !g.contracted.contains(id) && (g.revisited.contains(id) || g.complete.contains(id)) && facts.isLaunchVisible(facts.axis(id).extent)) {
-      if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) {
-        cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent)));
-        continue;
-      }
-      cover.parameter = parameterName("C", id);
-      cover.lanes = ExprAttr::parameter(context, cover.parameter);
-      Builder b(context);
-      declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{}, StringAttr(),
-                                          ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)}), b.getStrArrayAttr({"extent"}), StringAttr()));
+      giveCoverage(cover, id, variant);
       continue;
     }
     cover.loop = true;
@@ -343,6 +360,48 @@ Group Assignment::makeGroup(const GroupFacts &g, bool resident, Variant &variant
   coverProgram(g, group, variant);
   coverInner(g, group, resident, variant);
   return group;
+}
+
+//===- forced covers -----------------------------------------------------------------------------------===//
+
+// "N=loop,lanes;M=program"
+LogicalResult Assignment::readForced() {
+  SmallVector<StringRef> items;
+  StringRef(options.cover).split(items, ';', -1, /*KeepEmpty=*/false);
+  for (StringRef item : items) {
+    auto [name, levels] = item.split('=');
+    static const StringRef legal[] = {"program", "program,lanes", "loop,lanes", "point", "lanes"};
+    if (!llvm::is_contained(legal, levels))
+      return facts.kernel.emitError("configuration: cover of '") << name << "' is '" << levels << "', expected program, 'program,lanes', 'loop,lanes', point or lanes";
+    if (llvm::none_of(groups, [&](const GroupFacts &g) { return llvm::any_of(g.classes, [&](AxisId id) { return extentName(facts.axis(id).extent) == name; }); }))
+      return facts.kernel.emitError("configuration: no axis has the extent '") << name << "' that a cover names";
+    levels.split(forced[name], ',');
+  }
+  return success();
+}
+
+LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant &variant) {
+  for (AxisId id : g.classes) {
+    auto it = forced.find(extentName(facts.axis(id).extent));
+    if (it == forced.end()) continue;
+    auto asks = [&](StringRef level) { return llvm::is_contained(it->second, level); };
+    auto illegal = [&](StringRef why) { return facts.kernel.emitError("configuration: cover of '") << it->first() << "' is illegal: " << why; };
+    if (asks("program") && !llvm::is_contained(g.program, id)) return illegal("the axis has no program level");
+    if (asks("lanes") && (g.uniform.contains(id) || g.ordered.contains(id))) return illegal("control needs one position at a time");
+    if (!asks("program") && it->second.size() == 1 && asks("lanes") && !facts.isLaunchVisible(facts.axis(id).extent)) return illegal("its extent is not known at launch");
+    if (g.complete.contains(id) && !(asks("lanes") && it->second.size() == 1)) return illegal("a loop carry needs all its members at once");
+    Cover cover;
+    cover.program = asks("program");
+    cover.loop = asks("loop") || asks("point");
+    if (asks("lanes")) {
+      if (cover.program || cover.loop) giveLanes(cover, id, cover.program ? "ownership_m" : "reduction", cover.program ? Role::Ownership : Role::Reduction, 16, 256, variant);
+      else giveCoverage(cover, id, variant);
+    }
+    group.covers[id] = cover;
+    if (!cover.program) llvm::erase(group.programAxes, id);
+    group.swizzle.clear();
+  }
+  return success();
 }
 
 //===- variants ----------------------------------------------------------------------------------------===//
@@ -404,6 +463,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     }
     for (Effect *effect : effects) groups.push_back(factsOf(effect)); // apart, each may have instances of its own
   }
+  if (failed(readForced())) return failure();
   bool mustBeComplete = llvm::any_of(groups, [](const GroupFacts &g) { return !g.complete.empty(); });
   ExprAttr fits = residentGuard(), serial = ExprAttr::constant(context, 1);
   for (const GroupFacts &g : groups)
@@ -412,6 +472,14 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   for (const GroupFacts &g : groups)
     for (AxisId id : g.classes) anyResident |= (g.revisited.contains(id) || g.complete.contains(id)) && !g.contracted.contains(id) && !llvm::is_contained(g.program, id);
   std::vector<Variant> variants;
+  if (!forced.empty()) {
+    Variant variant = makeVariant("forced", mustBeComplete);
+    for (auto [g, group] : llvm::zip_equal(groups, variant.groups))
+      if (failed(applyForced(g, group, variant))) return failure();
+    if (!serial.getConstant()) variant.guard = serial;
+    variants.push_back(std::move(variant));
+    return variants;
+  }
   auto guarded = [&](Variant variant, ExprAttr guard) {
     if (guard.getConstant() == 0) return;
     if (!guard.getConstant()) variant.guard = guard;

@@ -35,6 +35,9 @@ struct Variant {
 /// The launch expression of a launch-visible extent.
 block::ExprAttr launchExpr(kir::ExtentAttr extent);
 
+/// How messages and options name an axis: its extent, `N`, `4` or `M + 1`.
+std::string extentName(kir::ExtentAttr extent);
+
 /// Assigns covers for the target; failure has emitted a diagnostic.
 mlir::FailureOr<std::vector<Variant>> assignCovers(Facts &facts, block::TargetAttr target, const KirToBlockOptions &options);
 

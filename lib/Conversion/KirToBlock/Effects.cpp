@@ -89,6 +89,19 @@ LogicalResult Construction::bindProgram(Value linear) {
   return success();
 }
 
+ArrayAttr Construction::recordedCovers() {
+  SmallVector<Attribute> covers;
+  for (AxisId id : group.order) {
+    const Cover &cover = group.covers.at(id);
+    SmallVector<Level> levels;
+    if (cover.program) levels.push_back(Level::Program);
+    if (cover.loop) levels.push_back(cover.lanes ? Level::Loop : Level::Point);
+    if (cover.lanes) levels.push_back(Level::Lanes);
+    covers.push_back(CoverAttr::get(builder.getContext(), builder.getStringAttr(extentName(facts.axis(id).extent)), levels, cover.lanes));
+  }
+  return builder.getArrayAttr(covers);
+}
+
 LogicalResult Construction::build() {
   MLIRContext *context = builder.getContext();
   ExprAttr size = ExprAttr::constant(context, 1);
@@ -99,7 +112,7 @@ LogicalResult Construction::build() {
   }
   Location loc = facts.kernel.getLoc();
   builder.setInsertionPointToEnd(&program.getBody().front());
-  auto op = GroupOp::create(builder, loc, size);
+  auto op = GroupOp::create(builder, loc, size, recordedCovers());
   ::mlir::Block &body = op.getBody().emplaceBlock();
   Value linear = body.addArgument(builder.getIndexType(), NameLoc::get(builder.getStringAttr("pid"), loc));
   scopes.push_back(std::make_unique<Scope>(Scope{nullptr, &body, nullptr, {}, {}, {}}));
@@ -147,16 +160,7 @@ bool Construction::needsFence(Effect *effect) {
   return false;
 }
 
-LogicalResult Construction::store(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
-  Location loc = batch[0]->op->getLoc();
-  SmallVector<Scope *> opened;
-  SmallVector<Value> none;
-  Scope *home = current;
-  for (AxisId id : unbound) {
-    FailureOr<Scope *> scope = open(id, none, loc);
-    if (failed(scope)) return failure();
-    opened.push_back(*scope);
-  }
+LogicalResult Construction::store(ArrayRef<Effect *> batch) {
   struct Pending {
     kir::WriteOp write;
     Real value;
@@ -175,17 +179,40 @@ LogicalResult Construction::store(ArrayRef<Effect *> batch, ArrayRef<AxisId> unb
     stores.push_back({write, *value, *accessed});
     fence |= needsFence(effect);
   }
-  if (fence) FenceOp::create(builder, loc);
+  if (fence) FenceOp::create(builder, batch[0]->op->getLoc());
   auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   for (Pending &p : stores) {
     Value view = program.getBody().getArgument(cast<BlockArgument>(p.write.getView()).getArgNumber());
     StoreOp::create(builder, p.write.getLoc(), align(p.value, p.at.axes, p.write.getLoc()), view, valuesOf(p.at.coordinates), valuesOf(p.at.valid),
                     alignment(p.at.coordinates, p.at.axes), alignment(p.at.valid, p.at.axes));
   }
-  for (Scope *scope : llvm::reverse(opened)) close(scope, none, loc);
-  current = innermost = home;
-  setInsertionPoint();
   return success();
+}
+
+// Stores of one traversal, and the reductions that walk the same classes without being needed by them.
+LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
+  SmallVector<Demand> reductions;
+  for (const Demand &demand : needed.order) {
+    if (unbound.empty() || !canJoin(demand, unbound, reductions)) continue;
+    auto precedes = [&](Effect *effect) { return facts.demandsOf(effect).seen.count(demand) != 0; };
+    bool afterStore = llvm::any_of(batch, [&](Effect *effect) { return readsView(demand, effect->write().getView()); });
+    if (llvm::none_of(batch, precedes) && !afterStore && isFirstTraversal(demand, unbound)) reductions.push_back(demand);
+  }
+  return traverse(reductions, unbound, batch);
+}
+
+bool Construction::readsView(const Demand &demand, Value view) {
+  DemandSet seen;
+  facts.reach(demand, seen);
+  return llvm::any_of(seen.order, [&](const Demand &d) {
+    auto read = d.first.getDefiningOp<kir::ReadOp>();
+    return read && read.getView() == view;
+  });
+}
+
+// Nothing below the reduction waits for another traversal of these classes.
+bool Construction::isFirstTraversal(const Demand &demand, ArrayRef<AxisId> classes) {
+  return llvm::all_of(classes, [&](AxisId id) { return facts.depth(demand, id) == 1; });
 }
 
 LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
@@ -222,7 +249,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
     }
     llvm::sort(batch, [&](Effect *a, Effect *b) { return llvm::find(effects, a) < llvm::find(effects, b); });
     llvm::erase_if(remaining, [&](Effect *effect) { return llvm::is_contained(batch, effect); });
-    if (batch[0]->write() ? failed(store(batch, unbound)) : failed(orderedLoop(cast<kir::ForOp>(batch[0]->op), batch[0]))) return failure();
+    if (batch[0]->write() ? failed(storeAll(batch, unbound)) : failed(orderedLoop(cast<kir::ForOp>(batch[0]->op), batch[0]))) return failure();
   }
   return success();
 }

@@ -3,6 +3,7 @@
 
 #include "Construct.h"
 #include "Groups.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -164,6 +165,22 @@ private:
       else kept.insert(kept.begin(), privates[i]);
     }
     program.setPrivatesAttr(builder.getArrayAttr(kept));
+    llvm::StringSet<> used;
+    auto note = [&](ExprAttr expr) {
+      expr.walkExpr([&](ExprAttr e) {
+        if (e.getKind() == ExprKind::Parameter) used.insert(e.getSymbol());
+      });
+    };
+    program.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        for (ExprAttr extent : extentsOf(type)) note(extent);
+      if (auto param = dyn_cast<ParamOp>(op)) note(param.getValue());
+      if (auto group = dyn_cast<GroupOp>(op)) note(group.getSize());
+    });
+    SmallVector<Attribute> parameters;
+    for (auto parameter : program.getParameters().getAsRange<ParameterAttr>())
+      if (used.contains(parameter.getSymbol())) parameters.push_back(parameter);
+    program.setParametersAttr(builder.getArrayAttr(parameters));
   }
 
   kir::KernelOp kernel;
@@ -177,15 +194,15 @@ private:
 struct KirToBlockPass : PassWrapper<KirToBlockPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KirToBlockPass)
   KirToBlockPass() = default;
-  KirToBlockPass(const KirToBlockPass &other) : PassWrapper(other), options(other.options) {}
-  explicit KirToBlockPass(KirToBlockOptions options) : options(std::move(options)) {}
+  KirToBlockPass(const KirToBlockPass &other) : PassWrapper(other) {}
+  explicit KirToBlockPass(const KirToBlockOptions &options) { cover = options.cover; }
   StringRef getArgument() const final { return "convert-kir-to-block"; }
   StringRef getDescription() const final { return "form the block program of a kernel for the module's block.target"; }
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<block::BlockDialect, scf::SCFDialect>(); }
   void runOnOperation() final {
-    if (failed(convertKirToBlock(getOperation(), options))) signalPassFailure();
+    if (failed(convertKirToBlock(getOperation(), KirToBlockOptions{cover}))) signalPassFailure();
   }
-  KirToBlockOptions options;
+  Option<std::string> cover{*this, "cover", llvm::cl::desc("forced covers by extent, such as N=loop,lanes;M=program")};
 };
 
 } // namespace

@@ -294,9 +294,9 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
 
 //===- traversals --------------------------------------------------------------------------------------===//
 
-LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisId> classes) {
+LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisId> classes, ArrayRef<Effect *> batch) {
   Scope *home = current, *outer = innermost;
-  Location loc = reductions[0].first.getLoc();
+  Location loc = batch.empty() ? reductions[0].first.getLoc() : batch[0]->op->getLoc();
   SmallVector<AxisId> loops;
   for (AxisId id : classes)
     if (!lookup(id)) loops.push_back(id);
@@ -335,29 +335,32 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
     if (failed(result)) return failure();
     results.push_back(*result);
   }
-  if (!opened.empty()) {
-    SmallVector<Value> yields;
+  if (!batch.empty() && failed(store(batch))) return failure();
+  SmallVector<Value> yields;
+  if (!opened.empty())
     for (auto [result, start] : llvm::zip_equal(results, accumulators))
       for (auto [real, carried] : llvm::zip_equal(result, start)) yields.push_back(align(real, carried.axes, loc));
-    for (Scope *scope : llvm::reverse(opened)) close(scope, yields, loc);
-    size_t next = 0;
-    for (auto [result, start] : llvm::zip_equal(results, accumulators))
-      for (auto [real, carried] : llvm::zip_equal(result, start)) {
-        real.axes = carried.axes;
-        real.value = yields[next++];
-        real.zero.clear();
-      }
-  }
+  for (Scope *scope : llvm::reverse(opened)) close(scope, yields, loc);
   current = home;
   innermost = outer;
   setInsertionPoint();
-  for (auto [demand, result] : llvm::zip_equal(reductions, results))
-    for (auto [value, real] : llvm::zip_equal(demand.first.getDefiningOp()->getResults(), result)) {
-      Real known = real;
-      known.zero.clear();
+  size_t next = 0;
+  for (auto [demand, result, start] : llvm::zip_equal(reductions, results, accumulators))
+    for (auto [i, value] : llvm::enumerate(demand.first.getDefiningOp()->getResults())) {
+      Real known;
+      known.axes = opened.empty() ? result[i].axes : start[i].axes;
+      known.value = opened.empty() ? result[i].value : yields[next++];
       home->memo[{value, demand.second}] = known;
     }
   return success();
+}
+
+// Reductions that a traversal of these classes can compute from here, one per operation and coordinates.
+bool Construction::canJoin(const Demand &demand, ArrayRef<AxisId> classes, ArrayRef<Demand> chosen) {
+  Operation *op = demand.first.getDefiningOp();
+  if (!op || !isa<kir::ReduceOp, kir::ContractOp>(op) || reducedClasses(op) != classes || current->memo.count(demand)) return false;
+  if (!allBound(facts.freeAxes(demand)) || scopeOf(facts.freeAxes(demand)) != current) return false;
+  return llvm::none_of(chosen, [&](const Demand &d) { return d.first.getDefiningOp() == op && d.second == demand.second; });
 }
 
 FailureOr<Real> Construction::structured(const Demand &demand) {
@@ -365,15 +368,9 @@ FailureOr<Real> Construction::structured(const Demand &demand) {
   SmallVector<AxisId> classes = reducedClasses(op);
   SmallVector<Demand> reductions{demand};
   if (llvm::any_of(classes, [&](AxisId id) { return !lookup(id); }))
-    for (const Demand &other : needed.order) { // what the same traversal can compute
-      Operation *o = other.first.getDefiningOp();
-      if (!o || !isa<kir::ReduceOp, kir::ContractOp>(o) || reducedClasses(o) != classes || current->memo.count(other)) continue;
-      if (!allBound(facts.freeAxes(other)) || scopeOf(facts.freeAxes(other)) != current) continue;
-      if (llvm::any_of(classes, [&](AxisId id) { return facts.depth(other, id) != facts.depth(demand, id); })) continue;
-      if (llvm::any_of(reductions, [&](const Demand &d) { return d.first.getDefiningOp() == o && d.second == other.second; })) continue;
-      reductions.push_back(other);
-    }
-  if (failed(traverse(reductions, classes))) return failure();
+    for (const Demand &other : needed.order) // what the same traversal can compute
+      if (canJoin(other, classes, reductions) && llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); })) reductions.push_back(other);
+  if (failed(traverse(reductions, classes, {}))) return failure();
   return current->memo.at(demand);
 }
 

@@ -6,6 +6,8 @@ signature, convert scalars, and test byte intervals of written views.
 """
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from ..errors import CallError
@@ -121,12 +123,15 @@ class Plan:
                 raise _call_error(parameter, mismatch.expected, mismatch.actual) from None
         key = [values[at] for at, _ in self._keyed] if self._keyed else []
         pointers, arrays = [], None
-        ndarray = np.ndarray
+        ndarray, torch = np.ndarray, sys.modules.get("torch")
         for (at, _), mask in zip(self.views, self._masks):
             value = values[at]
             if type(value) is ndarray:
                 pointer, readonly = value.__array_interface__["data"]
                 key.append((value.dtype, value.shape, value.strides, readonly, pointer & mask))
+            elif torch is not None and type(value) is torch.Tensor and value.layout is torch.strided:
+                pointer = value.data_ptr()
+                key.append((value.dtype, value.shape, value.stride(), value.device, value.is_neg(), pointer & mask))
             else:
                 if arrays is None:
                     arrays = {}

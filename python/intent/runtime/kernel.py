@@ -1,8 +1,11 @@
 """Callable kernels: the checks of a call, then the provider's launch."""
 from __future__ import annotations
 
+import importlib.util
+import os
 import threading
 
+from ..errors import ProviderError, TargetError
 from . import interface as interfaces
 from . import outputs as outs_of
 from .binding import Plan
@@ -24,7 +27,7 @@ class CompiledKernel:
         self.mlir = program.mlir
         self.metadata = program.metadata
         self.cache_directory = program.cache_directory
-        self._plan = Plan(interfaces.read(program.metadata), program.target.device_type)
+        self._plan = Plan(interfaces.read(program.metadata), _device_type(program.target))
         self._count = self._plan.count
         self._program = None
         self._lock = threading.Lock()
@@ -101,17 +104,22 @@ class PreparedCall:
         return outs_of.results(self._values, self._outs)
 
 
+def _device_type(target) -> str:
+    """Where the arguments live. Triton's interpreter (TRITON_INTERPRET=1) works on host memory."""
+    return "cpu" if target.provider == "triton" and os.environ.get("TRITON_INTERPRET") == "1" else target.device_type
+
+
 def _provider_program(generated, interface):
-    """The runtime of a provider for a program. TargetError where this version cannot run it."""
+    """The runtime of a provider for a program. TargetError where this version cannot run it, ProviderError where its package is missing."""
     provider = generated.target.provider
     if provider == "host":
         from .host import HostProgram
 
         return HostProgram(generated.source, interface)
     if provider == "triton":
+        if importlib.util.find_spec("triton") is None:
+            raise ProviderError("running on this target needs the triton package, which is not installed")
         from ..providers.triton import TritonProgram
 
         return TritonProgram(generated.source_path, generated.metadata)
-    from ..errors import TargetError
-
     raise TargetError(f"this version generates {provider} programs but does not launch them", category="provider_surface", feature="launch")

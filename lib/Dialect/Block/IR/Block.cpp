@@ -69,6 +69,12 @@ void BlockDialect::initialize() {
       >();
 }
 
+Operation *BlockDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed || typed.getType() != type || !isScalarType(type)) return nullptr;
+  return ConstantOp::create(b, loc, type, typed);
+}
+
 //===- types -------------------------------------------------------------------------------------------===//
 
 // fragment<f16, [BM, 64, mul(BM, 2)]>
@@ -145,7 +151,9 @@ ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   Region *body = result.addRegion();
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true)) return failure();
-  return parser.parseRegion(*body, arguments);
+  if (parser.parseRegion(*body, arguments)) return failure();
+  if (body->empty()) body->emplaceBlock();
+  return success();
 }
 
 void ProgramOp::print(OpAsmPrinter &p) {

@@ -10,7 +10,8 @@ using namespace intent::block;
 
 //===- program structure -------------------------------------------------------------------------------===//
 
-LogicalResult KernelOp::verifyRegions() {
+// The interface is checked before the programs, which rely on it.
+LogicalResult KernelOp::verify() {
   llvm::StringSet<> names;
   for (Attribute entry : getInterface()) {
     StringAttr name;
@@ -19,6 +20,10 @@ LogicalResult KernelOp::verifyRegions() {
     else return emitOpError("C1: interface entry is neither a view_argument nor a scalar_argument: ") << entry;
     if (name.empty() || !names.insert(name).second) return emitOpError("C2: interface name '") << name.getValue() << "' is empty or repeated";
   }
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
   unsigned programs = 0;
   for (Operation &op : getBody().front()) {
     if (!isa<ProgramOp>(op)) return op.emitOpError("C3: only programs stand in a kernel");

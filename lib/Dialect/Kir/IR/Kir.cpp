@@ -31,6 +31,12 @@ void KirDialect::initialize() {
       >();
 }
 
+Operation *KirDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed || typed.getType() != type || !isScalarType(type)) return nullptr;
+  return ConstantOp::create(b, loc, type, typed);
+}
+
 //===- types -------------------------------------------------------------------------------------------===//
 
 static ParseResult parseShape(AsmParser &parser, SmallVectorImpl<ExtentAttr> &shape) {

@@ -12,40 +12,63 @@ static bool isFloat(Type element) { return isa<FloatType>(element); }
 
 //===- kernel ------------------------------------------------------------------------------------------===//
 
+namespace {
+// Which atoms extents may name: those of the parameters everywhere, that of a kir.symbol in the rest of its region.
+class AtomScopes {
+public:
+  void define(StringRef atom) { visible.insert(atom); everDefined.insert(atom); }
+
+  LogicalResult verify(Region &region) {
+    SmallVector<StringRef> local;
+    for (Operation &op : region.getOps()) {
+      if (auto symbol = dyn_cast<SymbolOp>(op)) {
+        if (everDefined.contains(symbol.getName())) return symbol.emitOpError("C1: '") << symbol.getName() << "' is already an atom";
+        define(symbol.getName());
+        local.push_back(symbol.getName());
+      }
+      if (failed(verifyExtents(op))) return failure();
+      for (Region &nested : op.getRegions())
+        if (failed(verify(nested))) return failure();
+    }
+    for (StringRef atom : local) visible.erase(atom);
+    return success();
+  }
+
+private:
+  LogicalResult verifyExtents(Operation &op) {
+    SmallVector<ExtentAttr> extents;
+    for (Type type : op.getResultTypes()) {
+      llvm::append_range(extents, shapeOf(type));
+      if (auto domain = dyn_cast<DomainType>(type)) extents.push_back(domain.getExtent());
+    }
+    if (auto extent = dyn_cast<ExtentOp>(op)) extents.push_back(extent.getExtent());
+    if (auto check = dyn_cast<CheckExtentOp>(op)) llvm::append_range(extents, ArrayRef({check.getLhs(), check.getRhs()}));
+    for (ExtentAttr extent : extents)
+      for (StringAttr atom : extent.getAtoms())
+        if (!visible.contains(atom.getValue())) return op.emitOpError("C5: extent uses '") << atom.getValue() << "', which nothing before it defines";
+    return success();
+  }
+
+  llvm::StringSet<> visible, everDefined;
+};
+} // namespace
+
 LogicalResult KernelOp::verifyRegions() {
-  if (getBody().empty()) return emitOpError("C1: expected a body");
+  if (!isa<ReturnOp>(getBody().front().getTerminator())) return emitOpError("C1: a kernel ends in kir.return");
   if (getFunctionType().getNumResults()) return emitOpError("C2: a kernel has no results");
-  llvm::StringSet<> atoms, names;
+  AtomScopes atoms;
+  llvm::StringSet<> names;
   for (unsigned i = 0, e = getNumArguments(); i < e; ++i) {
     Type type = getArgumentTypes()[i];
     if (!isa<ViewType>(type) && !isScalarType(type)) return emitOpError("C3: parameter ") << i << " is neither a view nor a scalar: " << type;
     StringRef name = getParameterName(i);
     if (name.empty()) return emitOpError("C4: parameter ") << i << " has no kir.name";
     if (!names.insert(name).second) return emitOpError("C4: two parameters are named '") << name << "'";
-    if (isa<IntegerType, IndexType>(type)) atoms.insert(("%" + name).str());
+    if (isa<IntegerType, IndexType>(type)) atoms.define(("%" + name).str());
     for (ExtentAttr extent : shapeOf(type))
-      for (StringAttr atom : extent.getAtoms()) atoms.insert(atom.getValue());
+      for (StringAttr atom : extent.getAtoms()) atoms.define(atom.getValue());
   }
-  WalkResult walked = walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
-    if (auto symbol = dyn_cast<SymbolOp>(op)) {
-      if (!atoms.insert(symbol.getName()).second) return symbol.emitOpError("C1: '") << symbol.getName() << "' is already an atom";
-      return WalkResult::advance();
-    }
-    auto check = [&](ExtentAttr extent) -> LogicalResult {
-      for (StringAttr atom : extent.getAtoms())
-        if (!atoms.contains(atom.getValue()))
-          return op->emitOpError("C5: extent uses '") << atom.getValue() << "', which nothing before it defines";
-      return success();
-    };
-    for (Type type : op->getResultTypes()) {
-      for (ExtentAttr extent : shapeOf(type))
-        if (failed(check(extent))) return WalkResult::interrupt();
-      if (auto domain = dyn_cast<DomainType>(type); domain && failed(check(domain.getExtent()))) return WalkResult::interrupt();
-    }
-    if (auto extent = dyn_cast<ExtentOp>(op); extent && failed(check(extent.getExtent()))) return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  return failure(walked.wasInterrupted());
+  return atoms.verify(getBody());
 }
 
 LogicalResult IndicesOp::verify() {
@@ -118,8 +141,9 @@ LogicalResult CompareOp::verify() {
 LogicalResult SelectOp::verify() {
   Type condition = getCondition().getType();
   if (!elementType(condition).isInteger(1)) return emitOpError("C1: expected a bool condition, got ") << condition;
-  if (isa<KirTensorType>(condition) && shapeOf(condition) != shapeOf(getResult().getType()))
-    return emitOpError("C2: condition ") << condition << " and result " << getResult().getType() << " differ in shape";
+  Type result = getResult().getType();
+  if (isa<KirTensorType>(condition) && (!isa<KirTensorType>(result) || shapeOf(condition) != shapeOf(result)))
+    return emitOpError("C2: condition ") << condition << " and result " << result << " differ in shape";
   return success();
 }
 
@@ -151,6 +175,13 @@ LogicalResult BroadcastOp::verify() {
 
 LogicalResult ReshapeOp::verify() {
   if (getValue().getType().getElement() != getResult().getType().getElement()) return emitOpError("C1: element types differ");
+  auto count = [&](ArrayRef<ExtentAttr> shape) {
+    ExtentAttr product = ExtentAttr::constant(getContext(), 1);
+    for (ExtentAttr extent : shape) product = product * extent;
+    return product;
+  };
+  ExtentAttr from = count(getValue().getType().getShape()), to = count(getResult().getType().getShape());
+  if ((from - to).getConstant().value_or(0) != 0) return emitOpError("C2: expected as many elements as the operand has: ") << from << ", got " << to;
   return success();
 }
 

@@ -22,6 +22,7 @@ def Block_Dialect : Dialect {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 class Block_Op<string m, list<Trait> traits = []> : Op<Block_Dialect, m, traits>;
@@ -69,7 +70,7 @@ def Block_ParameterAttr : Block_Attr<"Parameter", "parameter"> {
   let description = [{
     `#block.parameter<"BM", ownership, int domain = [1, 2, 4, 8] column = "ownership_m">` takes its value
     from the named column of a table row, projected into the domain. A `coverage` parameter has no column:
-    `#block.parameter<"CN", coverage, int domain = [] binding = pow2_ceil("N")>` is bound by that launch
+    `#block.parameter<"CN", coverage, int domain = [] binding = <pow2_ceil("N")>>` is bound by that launch
     expression at specialisation. A domain lists the legal values in ascending order. `affects` names what
     consumes it (`extent`, `loop`, `grid`, `launch`), `need` a target feature that its use requires (empty
     for none).
@@ -85,6 +86,18 @@ def Block_ConfigurationSetAttr : Block_Attr<"ConfigurationSet", "configurations"
   let description = "`#block.configurations<[\"BM\", \"BN\", \"NUM_WARPS\"], [array<i64: 1, 4096, 8>]>`: each row binds every column.";
   let parameters = (ins "::mlir::ArrayAttr":$columns, "::mlir::ArrayAttr":$rows);
   let assemblyFormat = "`<` $columns `,` $rows `>`";
+}
+
+//===- assignment --------------------------------------------------------------------------------------===//
+
+def Block_CoverAttr : Block_Attr<"Cover", "cover"> {
+  let summary = "how a group covers one class of axes: levels, outer to inner, whose product is the domain";
+  let description = [{
+    `#block.cover<"N" : loop, lanes BN>`: the class of axes of extent N is walked in chunks of BN lanes. A group
+    records one per class; construction has carried it out.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$axis, ArrayRefParameter<"::intent::block::Level">:$levels, OptionalParameter<"::intent::block::ExprAttr">:$lanes);
+  let assemblyFormat = "`<` $axis `:` $levels (`of` $lanes^)? `>`";
 }
 
 //===- interface ---------------------------------------------------------------------------------------===//

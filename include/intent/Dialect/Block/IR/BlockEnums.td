@@ -27,4 +27,8 @@ def Block_ParameterKind : Block_Enum<"ParameterKind", "value kind of a parameter
 def Block_Overlap : Block_Enum<"Overlap", "which overlap of two views a program bears", [
     I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"Identical", 1, "identical_or_disjoint">, I32EnumAttrCase<"Disjoint", 2, "disjoint">]>;
 
+def Block_Level : Block_Enum<"Level", "one level of a cover", [
+    I32EnumAttrCase<"Program", 0, "program">, I32EnumAttrCase<"Loop", 1, "loop">, I32EnumAttrCase<"Point", 2, "point">,
+    I32EnumAttrCase<"Lanes", 3, "lanes">]>;
+
 #endif

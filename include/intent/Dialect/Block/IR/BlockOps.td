@@ -19,6 +19,7 @@ def Block_KernelOp : Block_Op<"kernel", [IsolatedFromAbove, Symbol, SymbolTable,
                        TypedArrayAttrBase<Block_OverlapAttr, "overlaps">:$overlaps);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `interface` $interface `checks` $checks `overlaps` $overlaps $body attr-dict";
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 def Block_ProgramOp : Block_Op<"program", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock, HasParent<"KernelOp">]> {
@@ -50,11 +51,12 @@ def Block_GroupOp : Block_Op<"group", [NoTerminator, SingleBlock, HasParent<"Pro
     ^bb0(%p: index):
     ```
     `%p` counts the group's instances from 0 below `size`; further coordinates are decoded explicitly.
-    Segments follow each other in the order of the groups.
+    Segments follow each other in the order of the groups. `covers` records the assignment that formed the
+    body, one per class of axes.
   }];
-  let arguments = (ins Block_ExprAttr:$size);
+  let arguments = (ins Block_ExprAttr:$size, OptionalAttr<TypedArrayAttrBase<Block_CoverAttr, "covers">>:$covers);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`size` `` `(` custom<Expr>($size) `)` $body attr-dict";
+  let assemblyFormat = "`size` `` `(` custom<Expr>($size) `)` (`covers` $covers^)? $body attr-dict";
   let hasRegionVerifier = 1;
 }
 def Block_YieldOp : Block_Op<"yield", [Pure, Terminator]> {

@@ -23,6 +23,7 @@ def Kir_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 class Kir_Op<string m, list<Trait> traits = []> : Op<Kir_Dialect, m, traits>;

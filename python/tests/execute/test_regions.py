@@ -1,0 +1,99 @@
+"""Region folds and scans: online softmax statistics, attention with causal masks, linear recurrences; empty sources."""
+import numpy as np
+import pytest
+
+import intent
+import intent.language as I
+from support import build, close
+
+
+@intent.fn
+def summary(s, v):
+    m = I.reduce.max(s, axis=0)
+    f = I.select(m > -I.inf, m, 0.0)
+    e = I.exp(s - f)
+    return I.record(m=m, l=I.reduce.sum(e, axis=0), o=I.vecmat(e, v, acc_dtype=I.f32))
+
+
+@intent.fn
+def merge(a, b):
+    m = I.maximum(a.m, b.m)
+    f = I.select(m > -I.inf, m, 0.0)
+    p, q = I.exp(a.m - f), I.exp(b.m - f)
+    return I.record(m=m, l=a.l * p + b.l * q, o=a.o * p + b.o * q)
+
+
+@intent.kernel
+def attention(q: I.In[I.f32, ("S", "D")], k: I.In[I.f32, ("S", "D")], v: I.In[I.f32, ("S", "E")], y: I.Out[I.f32, ("S", "E")], scale: I.f32):
+    S, D = q.shape
+    _, E = v.shape
+    cols = I.domain(0, S)
+    for r in I.parallel(I.domain(0, S)):
+        s = I.matvec(k[cols, :], q[r, :], acc_dtype=I.f32) * scale
+        s = I.select(I.indices(cols) <= r, s, -I.inf)
+        t = I.region_fold(source=(s, v[cols, :]), axis=0, summarize=summary, combine=merge,
+                          identity=I.record(m=I.cast(-I.inf, I.f32), l=I.cast(0.0, I.f32), o=I.zeros((E,), I.f32)))
+        y[r, :] = t.o / t.l
+
+
+@pytest.mark.parametrize("s", [1, 2, 17, 64, 130])
+def test_causal_attention(rng, s):
+    q, k, v = (rng.standard_normal((s, d)).astype(np.float32) for d in (16, 16, 9))
+    scores = np.where(np.tril(np.ones((s, s), bool)), q.astype(np.float64) @ k.T * 0.25, -np.inf)
+    p = np.exp(scores - scores.max(1, keepdims=True))
+    close(build(attention).run(q, k, v, 0.25), (p / p.sum(1, keepdims=True)) @ v, relative=1e-5)
+
+
+@intent.fn
+def total_summary(x):
+    return I.reduce.sum(x, axis=0)
+
+
+@intent.fn
+def total_merge(a, b):
+    return a + b
+
+
+@intent.kernel
+def total(x: I.In[I.f64, ("M", "N")], y: I.Out[I.f64, ("M",)]):
+    M, N = x.shape
+    for r in I.parallel(I.domain(0, M)):
+        y[r] = I.region_fold(source=(x[r, :],), axis=0, summarize=total_summary, combine=total_merge, identity=I.cast(0.0, I.f64))
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 4097])
+def test_fold_of_any_length(rng, n):
+    x = rng.standard_normal((3, n))
+    close(build(total).run(x), x.sum(1), absolute=1e-10)
+
+
+@intent.fn
+def shift_summary(x):
+    return I.reduce.sum(x, axis=0)
+
+
+@intent.fn
+def shift_apply(t, state):
+    return state + t
+
+
+@intent.fn
+def shift_emit(x, state):
+    return I.cumsum(x, axis=0) + state
+
+
+@intent.kernel
+def running(x: I.In[I.f64, ("H", "T")], s0: I.In[I.f64, ("H",)], y: I.Out[I.f64, ("H", "T")], s1: I.Out[I.f64, ("H",)]):
+    H, T = x.shape
+    for h in I.parallel(I.domain(0, H)):
+        out, last = I.region_scan(source=(x[h, :],), axis=0, summarize=shift_summary, combine=total_merge, identity=I.cast(0.0, I.f64), initial_state=s0[h], apply=shift_apply, emit=shift_emit)
+        y[h, :] = out
+        s1[h] = last
+
+
+@pytest.mark.parametrize("t", [0, 1, 45, 1000])
+def test_region_scan(rng, t):
+    x, s0 = rng.standard_normal((2, t)), rng.standard_normal(2)
+    y, s1 = build(running).run(x, s0)
+    close(y, np.cumsum(x, 1) + s0[:, None], absolute=1e-10)
+    close(s1, x.sum(1) + s0, absolute=1e-10)

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Configures build/ when a CMake file is newer than it, then builds what changed. Quiet unless something fails.
+set -eu
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build}
+PRESET=${PRESET:-release}
+# Compiler cache entries stay valid in other checkouts of the same sources.
+CCACHE_BASEDIR=$(pwd)
+CCACHE_NOHASHDIR=1
+export CCACHE_BASEDIR CCACHE_NOHASHDIR
+
+run() { # run LOG COMMAND...: its output only if it fails
+  log=$1
+  shift
+  if ! "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    exit 1
+  fi
+}
+
+mkdir -p "$BUILD"
+if [ ! -f "$BUILD/build.ninja" ] ||
+  [ -n "$(find CMakeLists.txt CMakePresets.json cmake include lib tools unittests -name 'CMake*' -newer "$BUILD/build.ninja" 2>/dev/null | head -n 1)" ]; then
+  run "$BUILD/configure.log" cmake --preset "$PRESET"
+  touch "$BUILD/build.ninja"
+fi
+steps=$(ninja -C "$BUILD" -n | grep -c '^\[' || true)
+if [ "$steps" -gt 0 ]; then
+  printf 'build: %s steps\n' "$steps"
+  run "$BUILD/build.log" ninja -C "$BUILD" -j "${JOBS:-$(nproc)}"
+fi

@@ -1,0 +1,79 @@
+// RUN: intent-opt %s | FileCheck %s
+// RUN: intent-opt %s | intent-opt | FileCheck %s
+// Expressions fold constants and neutral elements when they are built, and print what is left.
+
+// CHECK: block.add = #block.expr<add("M", "N")>
+// CHECK: block.add_constants = #block.expr<5>
+// CHECK: block.add_left_zero = #block.expr<"M">
+// CHECK: block.add_right_zero = #block.expr<"M">
+// CHECK: block.and_false = #block.expr<0>
+// CHECK: block.and_true = #block.expr<lt("M", 4)>
+// CHECK: block.ceil_div = #block.expr<4>
+// CHECK: block.ceil_div_negative = #block.expr<-3>
+// CHECK: block.ceil_div_one = #block.expr<"M">
+// CHECK: block.eq_same = #block.expr<1>
+// CHECK: block.floor_div = #block.expr<3>
+// CHECK: block.floor_div_negative = #block.expr<-4>
+// A divisor that is not positive has no value: the expression stays for the verifier of the call.
+// CHECK: block.floor_div_zero = #block.expr<floor_div(7, 0)>
+// CHECK: block.le_same = #block.expr<1>
+// CHECK: block.lt_constants = #block.expr<1>
+// CHECK: block.max = #block.expr<7>
+// CHECK: block.min = #block.expr<-7>
+// CHECK: block.min_same = #block.expr<"M">
+// CHECK: block.mod = #block.expr<1>
+// CHECK: block.mod_negative = #block.expr<1>
+// CHECK: block.mul_one = #block.expr<BM>
+// CHECK: block.mul_zero = #block.expr<0>
+// CHECK: block.nested = #block.expr<mul(ceil_div("M", BM), ceil_div("N", BN))>
+// CHECK: block.not = #block.expr<not(le("N", 16384))>
+// CHECK: block.not_constant = #block.expr<1>
+// CHECK: block.or = #block.expr<1>
+// CHECK: block.overflow = #block.expr<add(9223372036854775807, 1)>
+// CHECK: block.parameter = #block.expr<BM>
+// CHECK: block.pow2 = #block.expr<8>
+// CHECK: block.pow2_exact = #block.expr<8>
+// CHECK: block.pow2_huge = #block.expr<pow2_ceil(9223372036854775807)>
+// CHECK: block.pow2_zero = #block.expr<1>
+// CHECK: block.scalar = #block.expr<"%H">
+// CHECK: block.select = #block.expr<select(lt("M", 4), "M", 4)>
+// CHECK: block.select_known = #block.expr<"N">
+// CHECK: block.sub_zero = #block.expr<"M">
+module attributes {
+  block.add = #block.expr<add("M", "N")>,
+  block.add_constants = #block.expr<add(2, 3)>,
+  block.add_left_zero = #block.expr<add(0, "M")>,
+  block.add_right_zero = #block.expr<add("M", 0)>,
+  block.and_false = #block.expr<and("M", 0)>,
+  block.and_true = #block.expr<and(1, lt("M", 4))>,
+  block.ceil_div = #block.expr<ceil_div(7, 2)>,
+  block.ceil_div_negative = #block.expr<ceil_div(-7, 2)>,
+  block.ceil_div_one = #block.expr<ceil_div("M", 1)>,
+  block.eq_same = #block.expr<eq("M", "M")>,
+  block.floor_div = #block.expr<floor_div(7, 2)>,
+  block.floor_div_negative = #block.expr<floor_div(-7, 2)>,
+  block.floor_div_zero = #block.expr<floor_div(7, 0)>,
+  block.le_same = #block.expr<le(add("M", 1), add("M", 1))>,
+  block.lt_constants = #block.expr<lt(-1, 0)>,
+  block.max = #block.expr<max(-7, 7)>,
+  block.min = #block.expr<min(-7, 7)>,
+  block.min_same = #block.expr<min("M", "M")>,
+  block.mod = #block.expr<mod(7, 2)>,
+  block.mod_negative = #block.expr<mod(-7, 2)>,
+  block.mul_one = #block.expr<mul(BM, 1)>,
+  block.mul_zero = #block.expr<mul("M", mul(0, BM))>,
+  block.nested = #block.expr<mul(ceil_div("M", BM), ceil_div("N", BN))>,
+  block.not = #block.expr<not(le("N", 16384))>,
+  block.not_constant = #block.expr<not(0)>,
+  block.or = #block.expr<or(0, 3)>,
+  block.overflow = #block.expr<add(9223372036854775807, 1)>,
+  block.parameter = #block.expr<BM>,
+  block.pow2 = #block.expr<pow2_ceil(5)>,
+  block.pow2_exact = #block.expr<pow2_ceil(8)>,
+  block.pow2_huge = #block.expr<pow2_ceil(9223372036854775807)>,
+  block.pow2_zero = #block.expr<pow2_ceil(-3)>,
+  block.scalar = #block.expr<"%H">,
+  block.select = #block.expr<select(lt("M", 4), "M", 4)>,
+  block.select_known = #block.expr<select(0, "M", "N")>,
+  block.sub_zero = #block.expr<sub("M", 0)>
+} {}

@@ -1,0 +1,41 @@
+// RUN: intent-opt %s --canonicalize | FileCheck %s
+// Index arithmetic folds on constants and neutral elements; other element types keep the author's operation.
+
+// CHECK-LABEL: block.kernel @fold
+block.kernel @fold interface [#block.view_argument<"i", index, ["M"], inout>, #block.view_argument<"f", f32, ["M"], inout>] checks [] overlaps [] {
+  block.program @p privates [] parameters [] (%i: !block.view<index, 1>, %f: !block.view<f32, 1>) {
+    // CHECK-DAG: %[[C42:.*]] = block.constant 42 : index : index
+    // CHECK-DAG: %[[C0:.*]] = block.constant 0 : index : index
+    // CHECK-DAG: %[[Z:.*]] = block.constant 0.000000e+00 : f32 : f32
+    // CHECK: block.group
+    block.group size("M") {
+    // CHECK-NEXT: ^bb0(%[[P:.*]]: index):
+    ^bb0(%p: index):
+      %c0 = block.constant 0 : index : index
+      %c1 = block.constant 1 : index : index
+      %c6 = block.constant 6 : index : index
+      %c7 = block.constant 7 : index : index
+      // CHECK-NOT: block.binary
+      %0 = block.binary mul %c6, %c7 : index
+      // CHECK: block.store %[[C42]] to
+      block.store %0 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index)
+      // CHECK-NOT: block.binary
+      %1 = block.binary add %p, %c0 : index
+      %2 = block.binary mul %1, %c1 : index
+      %3 = block.binary sub %2, %c0 : index
+      %4 = block.binary floordiv %3, %c1 : index
+      // CHECK: block.store %[[P]] to
+      block.store %4 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index)
+      %5 = block.binary mod %p, %c1 : index
+      // CHECK: block.store %[[C0]] to
+      block.store %5 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index)
+      // x + 0.0 is not x for x = -0.0.
+      %z = block.constant 0.0 : f32 : f32
+      %v = block.load %f[%p] valid() fill %z coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (index) fill f32 -> f32
+      // CHECK: %[[S:.*]] = block.binary add %{{.*}}, %[[Z]] : f32
+      %s = block.binary add %v, %z : f32
+      // CHECK: block.store %[[S]] to
+      block.store %s to %f[%p] valid() coordinate_axes [[]] valid_axes [] : f32, !block.view<f32, 1>, (index)
+    }
+  }
+}

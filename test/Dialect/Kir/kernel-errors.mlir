@@ -1,0 +1,98 @@
+// RUN: intent-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{C1: a kernel ends in kir.return}}
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}) {
+  kir.yield
+}
+
+// -----
+
+// expected-error @below {{C2: a kernel has no results}}
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}) -> index {
+  kir.return
+}
+
+// -----
+
+// expected-error @below {{C3: parameter 1 is neither a view nor a scalar: '!kir.tensor<f32, ["M"]>'}}
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}, %t: !kir.tensor<f32, ["M"]> {kir.name = "t"}) {
+  kir.return
+}
+
+// -----
+
+// expected-error @below {{C4: parameter 0 has no kir.name}}
+kir.kernel @f(%x: !kir.view<f32, ["M"], in>) {
+  kir.return
+}
+
+// -----
+
+// expected-error @below {{C4: two parameters are named 'x'}}
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}, %y: f32 {kir.name = "x"}) {
+  kir.return
+}
+
+// -----
+
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}) {
+  // expected-error @below {{C5: extent uses 'K', which nothing before it defines}}
+  %0 = kir.extent <"M" * "K">
+  kir.return
+}
+
+// -----
+
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}, %n: index {kir.name = "n"}) {
+  // expected-error @below {{C5: extent uses '?0', which nothing before it defines}}
+  %d = kir.domain %n to %n step %n : !kir.domain<"?0">
+  kir.symbol "?0" = %n
+  kir.return
+}
+
+// -----
+
+// A float parameter is no atom.
+kir.kernel @f(%s: f32 {kir.name = "s"}) {
+  %zero = kir.constant 0.0 : f32 : f32
+  // expected-error @below {{C5: extent uses '%s', which nothing before it defines}}
+  %t = kir.broadcast %zero [] : f32 to !kir.tensor<f32, ["%s"]>
+  kir.return
+}
+
+// -----
+
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}) {
+  // expected-error @below {{C5: extent uses 'K', which nothing before it defines}}
+  kir.check_extent <"M"> equals <"K"> "equal"
+  kir.return
+}
+
+// -----
+
+// A symbol of an inner region means nothing outside it.
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}, %c: i1 {kir.name = "c"}, %n: index {kir.name = "n"}) {
+  kir.if %c {
+    kir.symbol "?0" = %n
+    %0 = kir.extent <"?0">
+    kir.yield
+  } else {
+    kir.yield
+  }
+  // expected-error @below {{C5: extent uses '?0', which nothing before it defines}}
+  %1 = kir.extent <"?0">
+  kir.return
+}
+
+// -----
+
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}, %n: index {kir.name = "n"}) {
+  // expected-error @below {{C1: 'M' is already an atom}}
+  kir.symbol "M" = %n
+  kir.return
+}
+
+// -----
+
+// expected-error @below {{region with 1 blocks}}
+kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"})
