@@ -2,14 +2,10 @@
 #include "Pipeline.h"
 
 #include "intent/Dialect/Kir/IR/Kir.h"
+#include "intent/Frontend/Frontend.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
-
-#if __has_include("intent/Frontend/Frontend.h")
-#include "intent/Frontend/Frontend.h"
-#define INTENT_HAS_FRONTEND 1
-#endif
 
 using namespace mlir;
 using namespace intent;
@@ -30,18 +26,13 @@ LogicalResult intent::driver::readProgram(Compilation &c) {
     if (!c.module) c.log.requireReason();
     return success(static_cast<bool>(c.module));
   }
-#ifdef INTENT_HAS_FRONTEND
-  c.module = frontend::lowerToKir(c.request.object, c.context);
+  c.module = lowerToKir(c.request.object, c.context);
   if (!c.module) {
     c.log.requireReason();
     return failure();
   }
   c.log.enter("frontend", Phase::Postcondition);
   return verify(*c.module);
-#else
-  c.log.add(Status::InternalError, "this build has no frontend for an author's program");
-  return failure();
-#endif
 }
 
 // Stages are functions of the module, so the input of the one that failed is made again rather than kept at every step.
