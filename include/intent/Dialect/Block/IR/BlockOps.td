@@ -95,14 +95,14 @@ def Block_LoadOp : Block_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[Me
   let arguments = (ins Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity, Intent_Scalar:$fill,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
   let results = (outs Block_Value:$result);
-  let assemblyFormat = "$view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `fill` $fill `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($view) `,` `(` type($coordinates) `)` `valid` `(` type($validity) `)` `fill` type($fill) `->` type($result)";
+  let assemblyFormat = "$view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `fill` $fill `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($view) `,` custom<ParenTypes>(type($coordinates)) `valid` custom<ParenTypes>(type($validity)) `fill` type($fill) `->` type($result)";
   let hasVerifier = 1;
 }
 def Block_StoreOp : Block_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "stores the active lanes of a value; operands as in block.load";
   let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
-  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` `(` type($coordinates) `)` `valid` `(` type($validity) `)`";
+  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` custom<ParenTypes>(type($coordinates)) `valid` custom<ParenTypes>(type($validity))";
   let hasVerifier = 1;
 }
 def Block_FenceOp : Block_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
