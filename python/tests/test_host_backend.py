@@ -624,7 +624,7 @@ def test_emit():
     k = Kernel(pointwise(4, 16))
     x, y = normal(5, 20), np.zeros((5, 20), np.float32)
     assert "define void" in k.emit("llvm", x, y)
-    assert ".text" in k.emit("asm", x, y)
+    assert ".size" in k.emit("asm", x, y)
     assert k.emit("ptx", x, y) is None
 
 
