@@ -1,7 +1,6 @@
 // Running stages: verified on exit, dumped on request, failing with their name and their input.
 #include "Pipeline.h"
 
-#include "intent/Dialect/Kir/IR/Kir.h"
 #include "intent/Frontend/Frontend.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -35,11 +34,6 @@ LogicalResult intent::driver::readProgram(Compilation &c) {
   return verify(*c.module);
 }
 
-// Stages are functions of the module, so the input of the one that failed is made again rather than kept at every step.
-static void keepInput(Compilation &c, OwningOpRef<ModuleOp> input) {
-  if (input) c.result.fields["failed_input"] = printModule(*input);
-}
-
 LogicalResult intent::driver::runStages(Compilation &c, ArrayRef<Stage> stages) {
   for (const Stage &stage : stages) {
     OwningOpRef<ModuleOp> input(c.module->clone());
@@ -48,7 +42,7 @@ LogicalResult intent::driver::runStages(Compilation &c, ArrayRef<Stage> stages) 
     if (rewritten) c.log.enter(stage.name, Phase::Postcondition);
     if (!rewritten || failed(verify(*c.module)) || !c.log.empty()) {
       c.log.requireReason();
-      keepInput(c, std::move(input));
+      c.result.fields["failed_input"] = printModule(*input);
       return failure();
     }
     if (llvm::is_contained(c.request.dump, stage.name)) c.result.fields["stage:" + stage.name.str()] = printModule(*c.module);
