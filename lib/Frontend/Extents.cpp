@@ -1,0 +1,250 @@
+// Shape identity: the polynomial of every index scalar, the names of opaque ones, and what broadcasting requires.
+#include "Lowering.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace intent;
+using namespace intent::frontend;
+
+static bool isLogicalIndex(Type type) { return type.isIndex() || type.isInteger(64); }
+
+/// Polynomials stay small: beyond this a value is opaque.
+static bool isSmall(ExtentAttr extent) {
+  if (extent.getCoefficients().size() > 16) return false;
+  return llvm::all_of(extent.getMonomials(), [](ArrayAttr m) { return m.size() <= 6; });
+}
+
+void Lowering::record(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions()) return;
+  Value result = op->getResult(0);
+  if (!isa<IntegerType, IndexType>(result.getType())) return;
+  representative(result);
+  if (!isLogicalIndex(result.getType())) return;
+  std::optional<ExtentAttr> extent;
+  if (auto constant = dyn_cast<kir::ConstantOp>(op)) {
+    extent = known(cast<IntegerAttr>(constant.getValue()).getValue().getSExtValue());
+  } else if (auto value = dyn_cast<kir::ExtentOp>(op)) {
+    extent = value.getExtent();
+  } else if (auto cast = dyn_cast<kir::CastOp>(op)) {
+    Value from = cast.getValue();
+    auto argument = dyn_cast<BlockArgument>(from);
+    if (isLogicalIndex(from.getType())) extent = extentOf(from);
+    else if (argument && argument.getOwner() == &kernel.getBody().front() && isa<IntegerType>(from.getType()))
+      extent = ExtentAttr::atom(context, ("%" + kernel.getParameterName(argument.getArgNumber())).str());
+  } else if (auto unary = dyn_cast<kir::UnaryOp>(op)) {
+    if (unary.getKind() == UnaryKind::Neg) extent = known(0) - extentOf(unary.getValue());
+  } else if (auto binary = dyn_cast<kir::BinaryOp>(op)) {
+    BinaryKind kind = binary.getKind();
+    if (llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul}, kind)) {
+      ExtentAttr l = extentOf(binary.getLhs()), r = extentOf(binary.getRhs());
+      extent = kind == BinaryKind::Add ? l + r : kind == BinaryKind::Sub ? l - r : l * r;
+    }
+  }
+  if (extent && isSmall(*extent)) extents[result] = *extent;
+}
+
+/// One value for equal pure scalar expressions, as far as it is visible at the insertion point.
+Value Lowering::representative(Value scalar) {
+  auto known = representatives.find(scalar);
+  if (known != representatives.end()) return known->second;
+  Operation *op = scalar.getDefiningOp();
+  Value chosen = scalar;
+  if (op && op->getNumRegions() == 0 && isMemoryEffectFree(op)) {
+    std::string key;
+    llvm::raw_string_ostream os(key);
+    os << op->getName().getStringRef() << ' ' << op->getAttrDictionary().getAsOpaquePointer() << ' ' << scalar.getType().getAsOpaquePointer();
+    for (Value operand : op->getOperands()) {
+      auto operandKnown = representatives.find(operand);
+      os << ' ' << (operandKnown == representatives.end() ? operand : operandKnown->second).getAsOpaquePointer();
+    }
+    SmallVector<Value, 1> &equal = expressions[key];
+    auto visible = llvm::find_if(equal, [&](Value v) { return v.getParentRegion()->isAncestor(scalar.getParentRegion()); });
+    if (visible != equal.end()) chosen = *visible;
+    else equal.push_back(scalar);
+  }
+  representatives[scalar] = chosen;
+  return chosen;
+}
+
+ExtentAttr Lowering::extentOf(Value scalar) {
+  auto found = extents.find(scalar);
+  if (found != extents.end()) return found->second;
+  Value chosen = representative(scalar);
+  found = extents.find(chosen);
+  if (found == extents.end()) {
+    ExtentAttr atom = ExtentAttr::atom(context, "#" + std::to_string(leaves.size()));
+    leaves.push_back({chosen, false});
+    found = extents.insert({chosen, atom}).first;
+  }
+  ExtentAttr extent = found->second;
+  extents[scalar] = extent;
+  return extent;
+}
+
+static std::optional<unsigned> leafNumber(StringRef atom) {
+  unsigned number = 0;
+  if (!atom.consume_front("#") || atom.getAsInteger(10, number)) return std::nullopt;
+  return number;
+}
+
+ExtentAttr Lowering::publish(ExtentAttr extent) {
+  for (StringAttr atom : extent.getAtoms()) {
+    std::optional<unsigned> number = leafNumber(atom.getValue());
+    if (!number || leaves[*number].published) continue;
+    leaves[*number].published = true;
+    Value value = leaves[*number].value;
+    OpBuilder::InsertionGuard guard(builder);
+    if (Operation *op = value.getDefiningOp()) builder.setInsertionPointAfter(op);
+    else builder.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
+    if (!value.getType().isIndex()) value = kir::CastOp::create(builder, value.getLoc(), builder.getIndexType(), value);
+    kir::SymbolOp::create(builder, value.getLoc(), builder.getStringAttr(atom.getValue()), value);
+  }
+  return extent;
+}
+
+KirTensorType Lowering::tensorType(Type element, ArrayRef<ExtentAttr> shape) {
+  for (ExtentAttr extent : shape) publish(extent);
+  return KirTensorType::get(context, element, shape);
+}
+
+Value Lowering::indexConstant(int64_t value, NodeId at) {
+  return make<kir::ConstantOp>(at, builder.getIndexType(), builder.getIndexAttr(value));
+}
+
+Value Lowering::extentValue(ExtentAttr extent, NodeId at) {
+  if (std::optional<int64_t> value = extent.getConstant()) return indexConstant(*value, at);
+  return make<kir::ExtentOp>(at, builder.getIndexType(), publish(extent));
+}
+
+/// Atoms that the author never named show the name their value was assigned to, else "?".
+std::string Lowering::spell(ExtentAttr extent) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  extent.printInline(os);
+  for (size_t at = text.find("\"#"); at != std::string::npos; at = text.find("\"#", at + 1)) {
+    size_t end = text.find('"', at + 1);
+    std::optional<unsigned> number = leafNumber(StringRef(text).slice(at + 1, end));
+    std::string name = "?";
+    if (number)
+      if (auto named = dyn_cast<NameLoc>(leaves[*number].value.getLoc())) name = named.getName().str();
+    text.replace(at, end + 1 - at, name);
+  }
+  return text;
+}
+
+std::string Lowering::spell(ArrayRef<ExtentAttr> shape) {
+  return "[" + llvm::join(llvm::map_range(shape, [&](ExtentAttr e) { return spell(e); }), ", ") + "]";
+}
+
+//===- equality of extents -----------------------------------------------------------------------------===//
+
+Lowering::Relation Lowering::relate(ExtentAttr a, ExtentAttr b) {
+  if (a == b) return Relation::Equal;
+  // An unknown extent may turn out to be a known one; two unknown extents are equal by identity only.
+  return a.getConstant().has_value() != b.getConstant().has_value() ? Relation::Checkable : Relation::Different;
+}
+
+void Lowering::checkEqual(ExtentAttr a, ExtentAttr b, NodeId at, const Twine &what) {
+  Block *block = builder.getInsertionBlock();
+  for (const Checked &done : checked)
+    if (done.a == a && done.b == b && (done.block == block || done.block->getParent()->isProperAncestor(block->getParent()))) return;
+  make<kir::CheckExtentOp>(at, publish(a), publish(b), builder.getStringAttr(what.str()));
+  checked.push_back({a, b, block});
+}
+
+FailureOr<ExtentAttr> Lowering::requireEqual(ExtentAttr a, ExtentAttr b, NodeId at, const Twine &what) {
+  switch (relate(a, b)) {
+  case Relation::Equal: return a;
+  case Relation::Different:
+    return error(at) << what << ": expected equal extents, got " << spell(a) << " and " << spell(b)
+                     << (a.getConstant() ? "" : "; unknown extents are equal only where they are the same symbol");
+  case Relation::Checkable: checkEqual(a, b, at, what + ": extents " + spell(a) + " and " + spell(b)); break;
+  }
+  return a.getConstant() ? a : b;
+}
+
+FailureOr<Shape> Lowering::broadcastShapes(ArrayRef<Operand> operands, ArrayRef<Value> values, NodeId at) {
+  size_t rank = 0;
+  for (Value value : values) rank = std::max(rank, kir::shapeOf(value.getType()).size());
+  Shape shape(rank, known(1));
+  SmallVector<unsigned> owner(rank, 0);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    ArrayRef<ExtentAttr> own = kir::shapeOf(value.getType());
+    for (auto [k, extent] : llvm::enumerate(own)) {
+      size_t axis = rank - own.size() + k;
+      if (extent == shape[axis] || extent.getConstant() == 1) continue;
+      if (shape[axis].getConstant() == 1) {
+        shape[axis] = extent;
+        owner[axis] = i;
+        continue;
+      }
+      if (relate(extent, shape[axis]) == Relation::Different) {
+        const Operand &first = operands[owner[axis]], &second = operands[i];
+        ArrayRef<ExtentAttr> other = kir::shapeOf(values[owner[axis]].getType());
+        InFlightDiagnostic diagnostic = error(at);
+        diagnostic << "shapes " << spell(other) << " and " << spell(own) << " do not broadcast: extents " << spell(shape[axis]) << " and " << spell(extent) << " of axis "
+                   << static_cast<unsigned>(axis) << " are neither equal nor 1";
+        note(diagnostic, first.node, Twine(first.role.empty() ? "operand" : first.role) + " has shape " + spell(other));
+        note(diagnostic, second.node, Twine(second.role.empty() ? "operand" : second.role) + " has shape " + spell(own));
+        return diagnostic;
+      }
+      checkEqual(shape[axis], extent, at, "broadcast: extents " + spell(shape[axis]) + " and " + spell(extent));
+      if (extent.getConstant()) {
+        shape[axis] = extent;
+        owner[axis] = i;
+      }
+    }
+  }
+  return shape;
+}
+
+Value Lowering::relabel(Value tensor, ArrayRef<ExtentAttr> shape, NodeId at) {
+  if (kir::shapeOf(tensor.getType()) == shape) return tensor;
+  return make<kir::ReshapeOp>(at, tensorType(kir::elementType(tensor.getType()), shape), tensor);
+}
+
+/// Trailing-aligned broadcast; extents that a check made equal are renamed first.
+Value Lowering::broadcastTo(Value value, ArrayRef<ExtentAttr> shape, NodeId at) {
+  ArrayRef<ExtentAttr> own = kir::shapeOf(value.getType());
+  if (isa<KirTensorType>(value.getType()) && own == shape) return value;
+  Shape renamed(own);
+  SmallVector<int64_t> axes;
+  for (size_t i = 0; i < own.size(); ++i) {
+    size_t axis = shape.size() - own.size() + i;
+    axes.push_back(axis);
+    if (own[i].getConstant() != 1) renamed[i] = shape[axis];
+  }
+  if (!own.empty()) value = relabel(value, renamed, at);
+  if (isa<KirTensorType>(value.getType()) && ArrayRef(renamed) == shape) return value;
+  return make<kir::BroadcastOp>(at, tensorType(kir::elementType(value.getType()), shape), value, builder.getDenseI64ArrayAttr(axes));
+}
+
+//===- final names -------------------------------------------------------------------------------------===//
+
+/// Atoms become "?0", "?1", ... in the order in which `kir.symbol` defines them.
+void Lowering::renameAtoms(ModuleOp module) {
+  llvm::StringMap<std::string> names;
+  module.walk<WalkOrder::PreOrder>([&](kir::SymbolOp op) {
+    std::string name = "?" + std::to_string(names.size());
+    names[op.getName()] = name;
+    op.setName(name);
+  });
+  if (names.empty()) return;
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](ExtentAttr extent) -> std::optional<std::pair<Attribute, WalkResult>> {
+    ExtentAttr sum = known(0);
+    for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
+      ExtentAttr product = known(coefficient);
+      for (Attribute atom : monomial) {
+        StringRef name = cast<StringAttr>(atom).getValue();
+        auto found = names.find(name);
+        product = product * ExtentAttr::atom(context, found == names.end() ? name : StringRef(found->second));
+      }
+      sum = sum + product;
+    }
+    return std::make_pair(Attribute(sum), WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+}

@@ -1,0 +1,31 @@
+"""How a public name says what it is."""
+import functools
+
+from intent.errors import LanguageError
+
+
+def intrinsic(name):
+    """Marks a documented signature as the operation `name`; calling it outside a kernel is an error."""
+
+    def mark(function):
+        @functools.wraps(function)
+        def outside(*args, **kwargs):
+            raise LanguageError(f"I.{name} is an operation of the author language: it works only inside @intent.kernel and "
+                                "@intent.fn, whose source is compiled and not run")
+
+        outside.__intent_intrinsic__ = name
+        return outside
+
+    return mark
+
+
+class Token:
+    """A named compile-time choice, such as a storage format, or a group of operations."""
+
+    def __init__(self, name, doc, **members):
+        self.__intent_intrinsic__ = name
+        self.__doc__ = doc
+        self.__dict__.update(members)
+
+    def __repr__(self):
+        return f"I.{self.__intent_intrinsic__}"
