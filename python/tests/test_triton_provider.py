@@ -100,6 +100,37 @@ def test_specialisation_follows_facts_not_values(tmp_path):
     assert (0,) not in unaligned.attributes
 
 
+def test_descriptor_rows_need_their_facts(tmp_path):
+    from intent.errors import ProviderError
+    from intent.providers.triton import load_module, plan, compile_plan, gpu_target, _Shape
+
+    text = block_programs.matmul(rows=[[128, 256, 64, 8, 8, 3, 1], [128, 128, 64, 8, 8, 3, 0]], descriptors=True)
+    module = load_module(generate(text, tmp_path))
+    shapes = [(512, 512), (512, 512), (512,), (512, 512)]
+    described = plan(module, [_Shape(s) for s in shapes])
+    assert described.configuration["USE_TENSOR_DESCRIPTOR"] == 1 and described.signature["a_desc"] == "tensordesc<fp16[128, 64]>"
+    assert "cp.async.bulk.tensor" in compile_plan(described, gpu_target("sm_90")).asm["ptx"]
+    odd = [_Shape((512, 509), (509, 1)), _Shape((509, 512)), _Shape((512,)), _Shape((512, 512))]
+    pointers = plan(module, odd)
+    assert pointers.configuration["USE_TENSOR_DESCRIPTOR"] == 0 and pointers.signature["a_desc"] == "constexpr"
+    assert compile_plan(pointers, gpu_target("sm_90")).asm["ptx"]
+    with pytest.raises(ProviderError, match="no configuration row"):
+        plan(module, odd, 0)
+
+
+def test_descriptors_disappear_where_no_access_can_use_one(tmp_path):
+    text, _, _, _ = CASES["row_sum"](np.random.default_rng(0))
+    text.parameters.append(("USE_TENSOR_DESCRIPTOR", [0, 1]))
+    text.rows = [[4, 64, 0], [4, 64, 1]]
+    source = generate(text, tmp_path).read_text()
+    assert "x_desc" in source
+    text, _, _, _ = CASES["pointwise_f32"](np.random.default_rng(0))
+    text.parameters.append(("USE_TENSOR_DESCRIPTOR", [0, 1]))
+    text.rows = [[128, 0], [128, 1]]
+    source = generate(text, tmp_path, "flat").read_text()
+    assert "USE_TENSOR_DESCRIPTOR" not in source and source.count("triton.Config(") == 1
+
+
 def test_grid_limit_and_missing_variant(tmp_path):
     from intent.errors import ProviderError
     from intent.providers.triton import load_module, plan, _Shape
