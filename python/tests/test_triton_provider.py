@@ -104,7 +104,8 @@ def test_descriptor_rows_need_their_facts(tmp_path):
     from intent.errors import ProviderError
     from intent.providers.triton import load_module, plan, compile_plan, gpu_target, _Shape
 
-    text = block_programs.matmul(rows=[[128, 256, 64, 8, 8, 3, 1], [128, 128, 64, 8, 8, 3, 0]], descriptors=True)
+    text = block_programs.matmul(rows=[[128, 256, 64, 8, 8, 3, 1], [128, 256, 64, 8, 8, 4, 0]], descriptors=True)
+    text.features = "descriptors = true"
     module = load_module(generate(text, tmp_path))
     shapes = [(512, 512), (512, 512), (512,), (512, 512)]
     described = plan(module, [_Shape(s) for s in shapes])
@@ -122,6 +123,7 @@ def test_descriptors_disappear_where_no_access_can_use_one(tmp_path):
     text, _, _, _ = CASES["row_sum"](np.random.default_rng(0))
     text.parameters.append(("USE_TENSOR_DESCRIPTOR", [0, 1]))
     text.rows = [[4, 64, 0], [4, 64, 1]]
+    text.features = "descriptors = true"
     source = generate(text, tmp_path).read_text()
     assert "x_desc" in source
     text, _, _, _ = CASES["pointwise_f32"](np.random.default_rng(0))

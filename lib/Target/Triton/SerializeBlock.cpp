@@ -92,7 +92,8 @@ std::string KernelSerializer::nameFor(Value value) {
   if (auto found = variables.find(value); found != variables.end()) return found->second.name;
   auto load = value.getDefiningOp<LoadOp>();
   std::string stem = identifierFrom(stemFor(value, load ? StringRef(variables[load.getView()].name) : StringRef()));
-  if (auto holder = holders.find(stem); holder != holders.end() && names.innermost().contains(stem)) {
+  bool named = load || !authorName(value.getLoc()).empty();
+  if (auto holder = holders.find(stem); named && holder != holders.end() && names.innermost().contains(stem)) {
     Value before = holder->second;
     if (before.getDefiningOp() && before.getParentBlock() == value.getParentBlock() && usedUpBy(before, value.getDefiningOp())) {
       for (auto &scope : masks)

@@ -245,7 +245,9 @@ void LaunchTable::launch() {
   }
   out.line("if grid:");
   TextStream::Indent body(out);
-  out.line("variant[\"kernel\"][(grid,)](*arguments, **constants, INDEX=tl.int64, num_warps=config.num_warps,");
+  // A descriptor takes 32-bit offsets; pointers are safe with 64.
+  std::string index = described ? "tl.int32 if constants[\"USE_TENSOR_DESCRIPTOR\"] else tl.int64" : "tl.int64";
+  out.line("variant[\"kernel\"][(grid,)](*arguments, **constants, INDEX=" + index + ", num_warps=config.num_warps,");
   out.line("                        num_stages=config.num_stages, **OPTIONS)");
 }
 

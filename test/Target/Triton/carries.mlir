@@ -6,14 +6,14 @@
 // CHECK-NEXT:     pid = tl.program_id(0).to(INDEX)
 // CHECK-NEXT:     # online.py:10
 // CHECK-NEXT:     m = pid * BM + tl.arange(0, BM)
-// CHECK-NEXT:     new_max = tl.full((BM,), -1.0e+30, tl.float32)
+// CHECK-NEXT:     new_max = tl.full((BM,), -1e+30, tl.float32)
 // CHECK-NEXT:     total = tl.zeros((BM,), tl.float32)
 // CHECK-NEXT:     for n0 in range(0, N, BN):
 // CHECK-NEXT:         n = n0 + tl.arange(0, BN).to(INDEX)
 // CHECK-NEXT:         x_tile = tl.load(
 // CHECK-NEXT:             x + m[:, None] * x_stride_m + n[None, :] * x_stride_n,
 // CHECK-NEXT:             mask=(m[:, None] < M) & (n[None, :] < N),
-// CHECK-NEXT:             other=-1.0e+30,
+// CHECK-NEXT:             other=-1e+30,
 // CHECK-NEXT:         )
 // CHECK-NEXT:         largest = tl.reduce(x_tile, 1, _maximum)
 // CHECK-NEXT:         new_max_1 = tl.maximum(new_max, largest, propagate_nan=tl.PropagateNan.ALL)
@@ -24,7 +24,7 @@
 // CHECK-NEXT:     for n0 in range(0, N, BN):
 // CHECK-NEXT:         n = n0 + tl.arange(0, BN).to(INDEX)
 // CHECK-NEXT:         mask = (m[:, None] < M) & (n[None, :] < N)
-// CHECK-NEXT:         x_tile = tl.load(x + m[:, None] * x_stride_m + n[None, :] * x_stride_n, mask=mask, other=-1.0e+30)
+// CHECK-NEXT:         x_tile = tl.load(x + m[:, None] * x_stride_m + n[None, :] * x_stride_n, mask=mask, other=-1e+30)
 // CHECK-NEXT:         tl.store(
 // CHECK-NEXT:             y + m[:, None] * y_stride_m + n[None, :] * y_stride_n,
 // CHECK-NEXT:             tl.div_rn(libdevice.exp(x_tile - new_max[:, None]), total[:, None]),

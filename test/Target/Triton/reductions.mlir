@@ -13,8 +13,8 @@
 // CHECK-NEXT: def _combine(a0, a1, b0, b1):
 // CHECK-NEXT:     # reductions.py:13
 // CHECK-NEXT:     holds = b0 != b0
-// CHECK-NEXT:     holds = (a0 != a0) & ((a1 < b1) | ~holds) | ((a0 > b0) | (a0 == b0) & (a1 < b1)) & ~holds
-// CHECK-NEXT:     return tl.where(holds, a0, b0), tl.where(holds, a1, b1)
+// CHECK-NEXT:     holds_1 = (a0 != a0) & ((a1 < b1) | ~holds) | ((a0 > b0) | (a0 == b0) & (a1 < b1)) & ~holds
+// CHECK-NEXT:     return tl.where(holds_1, a0, b0), tl.where(holds_1, a1, b1)
 // CHECK:      @triton.jit
 // CHECK-NEXT: def reductions_kernel(
 // CHECK-NEXT:         x, a, b, c, d, M, N, x_stride_m, x_stride_n, a_stride_m, b_stride_m, c_stride_m, d_stride_m, BM: tl.constexpr,
@@ -35,10 +35,10 @@
 // CHECK-NEXT:     tl.store(b + m * b_stride_m, reduced, mask=m < M)
 // CHECK-NEXT:     holds = x_tile > -1.0
 // CHECK-NEXT:     # reductions.py:12
-// CHECK-NEXT:     holds = tl.reduce(tl.where(n[None, :] < N, holds, True), 1, _and)
-// CHECK-NEXT:     tl.store(c + m * c_stride_m, holds, mask=m < M)
+// CHECK-NEXT:     holds_1 = tl.reduce(tl.where(n[None, :] < N, holds, True), 1, _and)
+// CHECK-NEXT:     tl.store(c + m * c_stride_m, holds_1, mask=m < M)
 // CHECK-NEXT:     # reductions.py:13
-// CHECK-NEXT:     reduced, index = tl.reduce((x_tile, tl.broadcast_to(n[None, :].to(tl.int64), (BM, CN))), 1, _combine)
+// CHECK-NEXT:     reduced_1, index = tl.reduce((x_tile, tl.broadcast_to(n[None, :].to(tl.int64), (BM, CN))), 1, _combine)
 // CHECK-NEXT:     tl.store(d + m * d_stride_m, index.to(tl.int64), mask=m < M)
 
 module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
