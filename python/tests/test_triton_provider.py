@@ -144,6 +144,19 @@ def test_grid_limit_and_missing_variant(tmp_path):
     assert plan(module, [_Shape((0,))] * 3).grid == 0
 
 
+def patch_interpreter():
+    """Triton 3.6 converts an array of one element to a number, which NumPy 2.4 refuses."""
+    from triton.runtime import interpreter
+
+    patch = interpreter._patch_lang_tensor
+
+    def patch_tensor(tensor, scope):
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
+
+    interpreter._patch_lang_tensor = patch_tensor
+
+
 _INTERPRETED = r"""
 import sys, types
 import numpy as np, torch
@@ -153,14 +166,8 @@ from block_programs import CASES
 from test_triton_provider import generate
 from intent.providers.triton import TritonProgram
 import pathlib
-from triton.runtime import interpreter
-
-patch = interpreter._patch_lang_tensor
-def patch_tensor(tensor, scope):
-    # Triton 3.6 converts an array of one element, which NumPy 2.4 refuses.
-    patch(tensor, scope)
-    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
-interpreter._patch_lang_tensor = patch_tensor
+from test_triton_provider import patch_interpreter
+patch_interpreter()
 failures = []
 for name in sys.argv[4:]:
     text, arguments, expected, tolerance = CASES[name](np.random.default_rng(7))
