@@ -95,10 +95,20 @@ class CompilerLibrary:
                 size = ctypes.c_size_t(0)
                 data = self._library.intent_result_field(handle, name.encode(), ctypes.byref(size))
                 if data is not None:
-                    fields[name] = ctypes.string_at(data, size.value).decode()
-            return status, fields
+                    fields[name] = ctypes.string_at(data, size.value)
+            return _decoded(status, fields)
         finally:
             self._library.intent_result_destroy(handle)
+
+
+def _decoded(status, fields) -> tuple:
+    """The fields as text. A field that is not UTF-8 is a defect of the library, whatever the status says."""
+    texts = {name: data.decode(errors="replace") for name, data in fields.items()}
+    broken = [name for name, data in fields.items() if texts[name].encode() != data]
+    if broken:
+        status, message = 4, f"the compiler's result field '{broken[0]}' is not UTF-8 text"
+        texts["diagnostics"] = json.dumps([{"error": "InternalError", "message": message}])
+    return status, texts
 
 
 @functools.lru_cache(maxsize=None)
