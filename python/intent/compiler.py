@@ -7,7 +7,7 @@ import weakref
 
 from . import artifacts, cache, freshness, native, requests, targets
 from .artifacts import CompiledIR, GeneratedProgram
-from .errors import ConfigurationError
+from .errors import ConfigurationError, LanguageError
 
 _memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _memo_lock = threading.Lock()
@@ -77,6 +77,8 @@ def _program(fields, target, options, tuning_config) -> GeneratedProgram:
     resolved, chosen = targets.resolve(target), requests.resolve_options(options)
     request = requests.complete(fields, "source", resolved, chosen, tuning_config)
     directory, files = _artifact(request, resolved)
+    if files["interface.json"] in ("{}", "null"):
+        raise LanguageError("the text holds no kernel")
     return GeneratedProgram(files, resolved, str(directory), chosen.request())
 
 

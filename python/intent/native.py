@@ -156,8 +156,12 @@ class Result:
 
 
 def canonical(request: dict) -> bytes:
-    """The one byte form of a request, for the library and for cache keys."""
-    return json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    """The one byte form of a request, for the library and for cache keys. LanguageError for text that UTF-8 cannot hold."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise errors.LanguageError(f"the program holds {text[error.start]!a}, half of a surrogate pair, which is no character") from None
 
 
 def compile_request(request: dict, keep_failure=None) -> Result:

@@ -45,17 +45,17 @@ def call(kernel, arguments, keywords) -> None:
                 known = ", ".join(repr(p.name) for p in state.runtime) + "".join(f", {n!r}" for n in state.constexprs)
                 raise CallError(f"unexpected argument {name!r}", parameter=name, expected=f"one of {known}", actual=repr(name))
         values = fill(state.runtime, arguments, scalars)
-    # NumPy arrays alone mean the host; anything else says where it lives.
-    place = None
-    for at in state.views:
-        if type(values[at]) is not np.ndarray:
-            place = tuple(getattr(values[i], "device", None) for i in state.views)
-            break
-    key = (tuple([(name, type(value), value.hex() if type(value) is float else value) for name, value in constexprs.items()]),
-           tuple([getattr(values[at], "dtype", None) for at, _ in state.type_views]), place)
     try:
+        # NumPy arrays alone mean the host; anything else says where it lives.
+        place = None
+        for at in state.views:
+            if type(values[at]) is not np.ndarray:
+                place = tuple([getattr(values[i], "device", None) for i in state.views])
+                break
+        key = (tuple([(name, type(value), value.hex() if type(value) is float else value) for name, value in constexprs.items()]),
+               tuple([getattr(values[at], "dtype", None) for at, _ in state.type_views]), place)
         compiled = state.compiled.get(key)
-    except TypeError:  # a constexpr or device that no key can hold
+    except Exception:  # a value that no key can hold, or an object that does not bear questions: the checks name it
         key = compiled = None
     if compiled is None:
         compiled = _compile(kernel, state, values, constexprs)

@@ -170,3 +170,32 @@ def test_command_line(capsys):
     assert cli.main(["generate", gated]) == 1
     assert "KIND" in capsys.readouterr().err
     assert cli.main(["doctor", "--no-devices"]) == 0
+
+
+class Hostile:
+    """An object that bears no question."""
+
+    __hash__ = None
+
+    def __getattr__(self, name):
+        raise RuntimeError("no")
+
+
+X = np.zeros((2, 3), np.float32)
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda: intent.compile(None), lambda: intent.compile(scale.function), lambda: intent.compile(scale, object()), lambda: intent.compile(scale, b"host"), lambda: intent.compile(scale, "cuda"),
+    lambda: intent.compile(scale, constexprs={"Q": 1}), lambda: intent.compile(scale, constexprs={"SHIFT": Hostile()}), lambda: intent.compile(scale, constexprs={"SHIFT": "\udc80"}), lambda: intent.compile(scale, types={"T": Hostile()}),
+    lambda: intent.compile(scale, types={"T": "f64"}), lambda: intent.compile(scale), lambda: intent.compile(scale, types={"T": I.f32}, options=3), lambda: intent.compile(scale, types={"T": I.f32}, tuning_config=Hostile()),
+    lambda: intent.compile(scale, types={"T": I.f32}, tuning_config="a\0b"), lambda: intent.compile(scale, types={"T": I.f32}, tuning_config="/"), lambda: intent.generate(scale, "triton:sm_10", types={"T": I.f32}),
+    lambda: intent.generate(scale, intent.Target("triton", "sm_90", nope=1), types={"T": I.f32}), lambda: intent.generate_from_ir("", "host"), lambda: intent.generate_from_ir("\0", "host"), lambda: intent.generate_from_ir("}{" * 500, "host"),
+    lambda: intent.generate_from_ir("\udc80", "host"), lambda: intent.optimize_ir("module {}", stage="nope"), lambda: intent.GeneratedProgram.load(3), lambda: intent.GeneratedProgram.load("/"),
+    lambda: scale(Hostile(), X), lambda: scale(X, Hostile()), lambda: scale(X, X.copy(), Hostile()), lambda: scale(None, None), lambda: scale(np.array(["a"]), X), lambda: scale(X, X.copy(), SHIFT=Hostile()), lambda: scale(X, X.copy(), q=1),
+    lambda: scale(), lambda: intent.compile(scale, types={"T": I.f32}).run(X, shapes=[1]), lambda: intent.compile(scale, types={"T": I.f32}).run(X, shapes={"M": 10**30}), lambda: intent.compile(scale, types={"T": I.f32}).prepare(X, outputs=3),
+    lambda: intent.compile(scale, types={"T": I.f32}).save("/proc/nope"), lambda: intent.compile(scale, "triton:sm_90", types={"T": I.f32}).run(X)])
+def test_no_other_exception_reaches_a_caller(wrong):
+    with pytest.raises(intent.IntentError) as caught:
+        wrong()
+    assert not isinstance(caught.value, intent.InternalError)
+    assert str(caught.value)
