@@ -60,6 +60,11 @@ FailureOr<Entity> Lowering::evaluateSubscript(NodeId id) {
 
 FailureOr<Entity> Lowering::subscript(const Entity &base, ArrayRef<IndexItem> items, NodeId at) {
   if (base.kind == Entity::View || base.isTensor()) return readItems(base, items, at);
+  if (base.kind == Entity::Choice && isa<KirTensorType>(base.value.getType())) {
+    FailureOr<Value> value = asValue(base, at);
+    if (failed(value)) return failure();
+    return readItems(Entity::ofValue(*value), items, at);
+  }
   if (base.kind == Entity::Domain) {
     if (items.size() != 1) return error(at) << "a domain has one axis, got " << static_cast<unsigned>(items.size()) << " indices";
     return subregion(base, items[0], at);
@@ -239,6 +244,14 @@ FailureOr<Entity> Lowering::readItems(const Entity &base, ArrayRef<IndexItem> it
   return Entity::ofValue(repeat(value, result, axes, at));
 }
 
+/// The scalar of a rank-zero tensor; a scalar itself.
+Value Lowering::scalarOf(Value value, NodeId at) {
+  if (!isa<KirTensorType>(value.getType())) return value;
+  auto repeated = value.getDefiningOp<kir::BroadcastOp>();
+  if (repeated && !isa<KirTensorType>(repeated.getValue().getType())) return repeated.getValue();
+  return make<kir::ExtractOp>(at, kir::elementType(value.getType()), value, ValueRange());
+}
+
 LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode) {
   if (base.kind != Entity::View) return error(at) << describe(base) << " is not written by index; values are immutable, and only Out and InOut views are written";
   auto type = cast<kir::ViewType>(base.value.getType());
@@ -259,7 +272,7 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
   bool scalar = llvm::all_of(*indices, [](Value v) { return isScalarType(v.getType()); });
   if (scalar) {
     if (!own.empty()) return error(valueNode) << "view '" << base.text << "' takes one element here, got a value of shape " << spell(own);
-    if (isa<KirTensorType>(written->getType())) *written = make<kir::ExtractOp>(at, element, *written, ValueRange());
+    *written = scalarOf(*written, at);
   } else {
     // The value broadcasts to the index result, never the other way.
     if (own.size() > shape->size())
