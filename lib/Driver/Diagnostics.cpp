@@ -26,6 +26,7 @@ constexpr Category categories[] = {
     {"hardware capability: ", Status::TargetError, "hardware_capability", false},
     {"lower compilation cost: ", Status::TargetError, "lower_compilation_cost", false},
     {"configuration: ", Status::ConfigurationError, nullptr, false},
+    {"internal error: ", Status::InternalError, nullptr, false},
 };
 
 const char *statusName(Status status) {

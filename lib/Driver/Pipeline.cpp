@@ -1,15 +1,10 @@
 // Running stages: verified on exit, dumped on request, failing with their name and their input.
 #include "Pipeline.h"
 
-#include "intent/Dialect/Kir/IR/Kir.h"
+#include "intent/Frontend/Frontend.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
-
-#if __has_include("intent/Frontend/Frontend.h")
-#include "intent/Frontend/Frontend.h"
-#define INTENT_HAS_FRONTEND 1
-#endif
 
 using namespace mlir;
 using namespace intent;
@@ -30,7 +25,6 @@ LogicalResult intent::driver::readProgram(Compilation &c) {
     if (!c.module) c.log.requireReason();
     return success(static_cast<bool>(c.module));
   }
-#ifdef INTENT_HAS_FRONTEND
   c.module = frontend::lowerToKir(c.request.object, c.context);
   if (!c.module) {
     c.log.requireReason();
@@ -38,15 +32,6 @@ LogicalResult intent::driver::readProgram(Compilation &c) {
   }
   c.log.enter("frontend", Phase::Postcondition);
   return verify(*c.module);
-#else
-  c.log.add(Status::InternalError, "this build has no frontend for an author's program");
-  return failure();
-#endif
-}
-
-// Stages are functions of the module, so the input of the one that failed is made again rather than kept at every step.
-static void keepInput(Compilation &c, OwningOpRef<ModuleOp> input) {
-  if (input) c.result.fields["failed_input"] = printModule(*input);
 }
 
 LogicalResult intent::driver::runStages(Compilation &c, ArrayRef<Stage> stages) {
@@ -57,7 +42,7 @@ LogicalResult intent::driver::runStages(Compilation &c, ArrayRef<Stage> stages) 
     if (rewritten) c.log.enter(stage.name, Phase::Postcondition);
     if (!rewritten || failed(verify(*c.module)) || !c.log.empty()) {
       c.log.requireReason();
-      keepInput(c, std::move(input));
+      c.result.fields["failed_input"] = printModule(*input);
       return failure();
     }
     if (llvm::is_contained(c.request.dump, stage.name)) c.result.fields["stage:" + stage.name.str()] = printModule(*c.module);

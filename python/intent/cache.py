@@ -1,12 +1,14 @@
 """Compiled artifacts on disk: complete entries only, verified on every read, rebuilt when damaged.
 
-Layout under the root: `v1/<2 hex>/<key>/{manifest.json, input.kir.mlir, target.mlir, source.*, interface.json}`, and `v1/failed/` for the
-inputs and diagnostics of failures, which are never read back. A directory that cannot be used costs one warning; then a temporary one
-serves until the process ends.
+Layout under the root: `v1/<2 hex>/<key>/{manifest.json, input.kir.mlir, target.mlir, source.*, interface.json}`, `v1/failed/` for the
+inputs and diagnostics of failures, which are never read back, and `v1/locks/`. A directory that cannot be used costs one warning;
+then a temporary one serves until the process ends.
 """
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -75,6 +77,23 @@ class ArtifactCache:
             return _publish(self._degrade(first), key, files, description)
         except OSError as error:
             raise ConfigurationError(f"neither the cache nor a temporary folder can be written: {error.strerror or error}", source=str(self.root)) from error
+
+    @contextlib.contextmanager
+    def lock(self, key: str):
+        """Holds the entry's lock, so that threads and processes compile one entry once. Where locks do not work, it holds nothing."""
+        descriptor = None
+        try:
+            folder = self._base() / "locks"
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(folder / key, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            pass
+        try:
+            yield
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)  # this releases the lock, as the end of a process does
 
     def keep_failure(self, files: dict) -> Path | None:
         """Keeps inputs and diagnostics of a failed compilation, for a person to read; None if nothing can be written."""

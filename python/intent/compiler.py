@@ -88,12 +88,17 @@ def _ir(fields, emit, target, options, tuning_config) -> CompiledIR:
 
 def _artifact(request, target):
     """`(directory, files)` of a request: from the cache, or compiled now and published there."""
-    key, store, emit = requests.artifact_key(request), cache.current(), request["emit"]
+    key, store = requests.artifact_key(request), cache.current()
     found = store.load(key)
     if found is not None:
         return found
+    with store.lock(key):
+        return store.load(key) or _compile_into(store, key, request, target)
+
+
+def _compile_into(store, key, request, target):
     result = native.compile_request(request, store.keep_failure)
-    files = artifacts.files_of(result, target, emit)
+    files = artifacts.files_of(result, target, request["emit"])
     return store.store(key, files, {**artifacts.describe(target, request["options"]), "compiler": native.compiler().build_info}), files
 
 

@@ -1,6 +1,7 @@
 """compile, generate, run, prepare and direct calls, on stand-ins for both libraries."""
 import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -141,6 +142,20 @@ def test_disk_hit_in_another_process_and_damage(fake):
         file.write("damage")
     assert intent.compile(affine).source == "// source\n" and len(fake.requests) == 2
     assert open(k.cache_directory + "/source.mlir").read() == "// source\n"
+
+
+def test_threads_compile_one_entry_once(fake):
+    plain = fake.answer = FakeCompiler(INTERFACE).compile
+
+    def slow(request):
+        time.sleep(0.05)
+        return plain(json.dumps(request))
+
+    fake.answer = slow
+    threads = [threading.Thread(target=intent.compile, args=(affine,)) for _ in range(6)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert len(fake.requests) == 1
 
 
 def diagnostic(error, **more):

@@ -1,0 +1,47 @@
+// Block programs to LLVM IR for the CPU: bind a configuration, then generate one native function.
+#ifndef INTENT_CONVERSION_BLOCKTOLLVM_BLOCKTOLLVM_H
+#define INTENT_CONVERSION_BLOCKTOLLVM_BLOCKTOLLVM_H
+
+#include "intent/Dialect/Block/IR/Block.h"
+#include "llvm/IR/Module.h"
+#include <memory>
+
+namespace intent::block {
+
+/// The values of configuration row `row` over the program's non-coverage parameters, by symbol. A program without
+/// configurations has only row 0. Failure is reported on the program.
+mlir::FailureOr<llvm::StringMap<int64_t>> configurationRow(ProgramOp program, uint32_t row);
+
+/// Replaces every parameter in the program by its value: fragment extents and group sizes become constants over launch
+/// symbols, `block.param` becomes a constant. Fails (with a diagnostic) if a parameter has no value or an extent is
+/// not positive or too large.
+mlir::LogicalResult bindParameters(ProgramOp program, const llvm::StringMap<int64_t> &values);
+
+/// What the generated code may assume of the machine.
+struct CpuFacts {
+  unsigned vectorBytes = 32; ///< width of a native vector register
+  bool fma = true;           ///< fused multiply-add in hardware
+  bool libmvec = true;       ///< `_ZGV[de]N..v_expf` and the others can be resolved
+};
+
+/// What the caller knows about a view at specialisation: a stride that is -1, 0 or 1 is a constant, others are read at
+/// run time.
+struct ViewFacts {
+  llvm::SmallVector<std::optional<int64_t>, 4> strides;
+};
+
+/// The native function of one bound program:
+///   void NAME(const int64_t *frame, int64_t begin, int64_t end, char *arena)
+/// runs the instances [begin, end) of the linear program space. `frame` holds, in order: for each public argument the
+/// address and then the strides of a view or the value bits of a scalar; the private values; the sizes of the groups.
+/// `arena` is 64-byte aligned scratch of `arenaBytes`, private to the call.
+struct HostFunction {
+  std::unique_ptr<llvm::Module> module;
+  int64_t arenaBytes = 0;
+};
+mlir::FailureOr<HostFunction> translateToLlvm(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu,
+                                              llvm::StringRef name, llvm::LLVMContext &context);
+
+} // namespace intent::block
+
+#endif

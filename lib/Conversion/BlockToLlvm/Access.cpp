@@ -1,0 +1,158 @@
+// Loads from and stores to views: unit stride becomes vector accesses, other strides gathers and scatters. Inactive
+// lanes touch no memory; an inactive scalar access goes to scratch instead of branching, so that it can be hoisted.
+#include "Nest.h"
+
+#include "intent/IR/Language.h"
+
+using namespace mlir;
+using namespace intent;
+
+namespace intent::block::host {
+
+Nest::Address Nest::address(Value view, ValueRange coordinates, ArrayAttr coordinateAxes, Axes axes) {
+  const View &source = cg.views[view];
+  Type element = elementType(view.getType());
+  LV base = nullptr, step = nullptr, offsets = nullptr;
+  auto sum = [&](LV into, LV term) { return into ? b.CreateAdd(into, term) : term; };
+  for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
+    SmallVector<unsigned, 4> own = compose(axisList(coordinateAxes, i), axes);
+    LV stride = source.strides[i];
+    std::optional<Affine> form = affine(coordinate, own, inner);
+    if (!form) {
+      LV at = evaluate(coordinate, own);
+      if (!at->getType()->isVectorTy()) base = sum(base, b.CreateMul(at, stride));
+      else offsets = sum(offsets, b.CreateMul(at, b.CreateVectorSplat(width, stride)));
+      continue;
+    }
+    base = sum(base, b.CreateMul(form->base, stride));
+    if (!form->step || width == 1) continue;
+    LV change = b.CreateMul(form->step, stride);
+    if (auto *c = llvm::dyn_cast<llvm::ConstantInt>(change); !c || !c->isZero()) step = sum(step, change);
+  }
+  Address result;
+  result.pointer = base ? b.CreateGEP(cg.scalars.memoryType(element), source.data, base) : source.data;
+  result.step = step;
+  if (!offsets) return result;
+  if (step) offsets = b.CreateAdd(offsets, b.CreateMul(laneNumbers(64), b.CreateVectorSplat(width, step)));
+  return {b.CreateGEP(cg.scalars.memoryType(element), result.pointer, offsets), cg.index(0)};
+}
+
+static std::optional<int64_t> constantStep(LV step) {
+  auto *c = llvm::dyn_cast_or_null<llvm::ConstantInt>(step);
+  return c ? std::optional(c->getSExtValue()) : std::nullopt;
+}
+
+static SmallVector<int, 16> reversedLanes(unsigned width) {
+  SmallVector<int, 16> lanes;
+  for (unsigned lane = 0; lane < width; ++lane) lanes.push_back(width - 1 - lane);
+  return lanes;
+}
+
+LV Nest::computeLoad(LoadOp load, Axes axes) {
+  Type element = load.getView().getType().getElement();
+  llvm::Type *memory = cg.scalars.memoryType(element);
+  llvm::Align align(storageBytes(element));
+  LV active = condition(conjunctsOf(load.getValidity(), load.getValidAxes(), axes));
+  Address at = address(load.getView(), load.getCoordinates(), load.getCoordinateAxes(), axes);
+  LV fill = cg.scalar(load.getFill());
+  bool oneAddress = !isVector(axes) || (!at.step && !at.pointer->getType()->isVectorTy());
+  LV value;
+  if (oneAddress) {
+    LV any = active && active->getType()->isVectorTy() ? b.CreateOrReduce(active) : active;
+    LV pointer = any ? b.CreateSelect(any, at.pointer, cg.dummy()) : at.pointer;
+    value = cg.scalars.fromMemory(element, b.CreateAlignedLoad(memory, pointer, align));
+  } else {
+    auto *vector = llvm::FixedVectorType::get(memory, width);
+    LV mask = active ? cg.scalars.splatLike(active, vector) : nullptr;
+    std::optional<int64_t> step = at.pointer->getType()->isVectorTy() ? std::nullopt : constantStep(at.step);
+    bool backward = step == -1;
+    if (backward) {
+      at.pointer = b.CreateGEP(memory, at.pointer, cg.index(1 - static_cast<int64_t>(width)));
+      if (mask) mask = b.CreateShuffleVector(mask, reversedLanes(width));
+    }
+    LV raw;
+    if (step == 1 || backward) raw = mask ? static_cast<LV>(b.CreateMaskedLoad(vector, at.pointer, align, mask, llvm::Constant::getNullValue(vector))) : b.CreateAlignedLoad(vector, at.pointer, align);
+    else raw = b.CreateMaskedGather(vector, lanePointers(at, element), align, mask, llvm::Constant::getNullValue(vector));
+    if (backward) raw = b.CreateShuffleVector(raw, reversedLanes(width));
+    value = cg.scalars.fromMemory(element, raw);
+  }
+  if (!active) return value;
+  llvm::Type *shape = active->getType()->isVectorTy() ? active->getType() : value->getType();
+  return b.CreateSelect(active, cg.scalars.splatLike(value, shape), cg.scalars.splatLike(fill, shape));
+}
+
+void Nest::writeView(StoreOp store, LV value) {
+  SmallVector<unsigned, 4> axes = identityAxes(rank());
+  Type element = store.getView().getType().getElement();
+  llvm::Type *memory = cg.scalars.memoryType(element);
+  llvm::Align align(storageBytes(element));
+  LV active = condition(conjunctsOf(store.getValidity(), store.getValidAxes(), axes));
+  Address at = address(store.getView(), store.getCoordinates(), store.getCoordinateAxes(), axes);
+  if (width == 1) {
+    LV pointer = active ? b.CreateSelect(active, at.pointer, cg.dummy()) : at.pointer;
+    b.CreateAlignedStore(cg.scalars.toMemory(element, value), pointer, align);
+    return;
+  }
+  auto *vector = llvm::FixedVectorType::get(memory, width);
+  LV lanes = cg.scalars.toMemory(element, cg.scalars.splatLike(value, vector));
+  LV mask = active ? cg.scalars.splatLike(active, vector) : nullptr;
+  std::optional<int64_t> step = at.pointer->getType()->isVectorTy() ? std::nullopt : constantStep(at.step);
+  if (step == -1) {
+    at.pointer = b.CreateGEP(memory, at.pointer, cg.index(1 - static_cast<int64_t>(width)));
+    lanes = b.CreateShuffleVector(lanes, reversedLanes(width));
+    if (mask) mask = b.CreateShuffleVector(mask, reversedLanes(width));
+  }
+  if (step != 1 && step != -1) b.CreateMaskedScatter(lanes, lanePointers(at, element), align, mask);
+  else if (mask) b.CreateMaskedStore(lanes, at.pointer, align, mask);
+  else b.CreateAlignedStore(lanes, at.pointer, align);
+}
+
+void Codegen::emitScalarLoad(LoadOp op) {
+  const View &source = views[op.getView()];
+  Type element = op.getView().getType().getElement();
+  LV pointer = source.data, active = nullptr;
+  for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), source.strides))
+    pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
+  for (Value mask : op.getValidity()) active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+  if (active) pointer = b.CreateSelect(active, pointer, scratch);
+  LV value = scalars.fromMemory(element, b.CreateAlignedLoad(scalars.memoryType(element), pointer, llvm::Align(storageBytes(element))));
+  define(op.getResult(), active ? b.CreateSelect(active, value, scalar(op.getFill())) : value);
+}
+
+void Codegen::emitStore(StoreOp op) {
+  if (!isa<FragmentType>(op.getValue().getType())) {
+    const View &target = views[op.getView()];
+    Type element = op.getView().getType().getElement();
+    LV pointer = target.data, active = nullptr;
+    for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), target.strides))
+      pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
+    for (Value mask : op.getValidity()) active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+    if (active) pointer = b.CreateSelect(active, pointer, scratch);
+    b.CreateAlignedStore(scalars.toMemory(element, scalar(op.getValue())), pointer, llvm::Align(storageBytes(element)));
+    return;
+  }
+  SmallVector<int64_t, 4> extents = constantExtents(op.getValue().getType());
+  SmallVector<unsigned, 4> all = identityAxes(extents.size());
+  ArrayRef<Value> filled = plan->filledIn(op);
+  SmallVector<Root, 4> roots{{op.getValue(), all}};
+  Conjuncts skippable = conjunctsOf(op.getValidity(), op.getValidAxes(), all);
+  SmallVector<Buffer, 2> buffers;
+  for (Value value : filled) {
+    roots.push_back({value, all});
+    skippable = intersection(skippable, plan->guard(value));
+    buffers.push_back(allocateFor(value));
+  }
+  Nest nest(*this, extents, roots, op);
+  nest.setSkippable(skippable, conjunctsOf(op.getValidity(), op.getValidAxes(), all));
+  SmallVector<unsigned, 4> outer;
+  for (unsigned axis : all)
+    if (axis != nest.innerAxis()) outer.push_back(axis);
+  nest.forEach(outer, [&] {
+    LV value = nest.evaluate(op.getValue(), all);
+    for (auto [source, buffer] : llvm::zip_equal(filled, buffers)) nest.writeBuffer(buffer, all, nest.evaluate(source, all));
+    nest.writeView(op, value);
+  });
+  for (auto [source, buffer] : llvm::zip_equal(filled, buffers)) define(source, buffer);
+}
+
+} // namespace intent::block::host

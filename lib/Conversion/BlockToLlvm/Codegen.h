@@ -1,0 +1,93 @@
+// Code generation for one bound program: state shared by control, sinks and loop nests.
+#ifndef INTENT_CONVERSION_BLOCKTOLLVM_CODEGEN_H
+#define INTENT_CONVERSION_BLOCKTOLLVM_CODEGEN_H
+
+#include "Plan.h"
+#include "Scalars.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace intent::block::host {
+
+/// A fragment in the arena: elements in memory form at these strides.
+struct Buffer {
+  mlir::Type element;
+  LV pointer = nullptr;
+  llvm::SmallVector<int64_t, 4> strides;
+  int64_t bytes = 0;
+};
+
+/// A view argument: the address of element 0 and its strides in elements, constants where they are known.
+struct View {
+  LV data = nullptr;
+  llvm::SmallVector<LV, 4> strides;
+};
+
+class Codegen {
+public:
+  Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module)
+      : program(program), facts(views), cpu(cpu), module(module), context(module.getContext()), b(context), scalars(module, b, cpu) {}
+
+  mlir::LogicalResult run(llvm::StringRef name);
+  int64_t arenaBytes() const { return highWater; }
+
+  //===- control (Control.cpp) --------------------------------------------------------------------------===//
+  mlir::LogicalResult emitBlock(::mlir::Block &block);
+  mlir::LogicalResult emitOp(Operation *op);
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+  /// Moves fragments that leave a region into the memory of their receivers, all read before any is written. Scalars
+  /// are not touched.
+  void assign(mlir::ValueRange from, llvm::ArrayRef<Buffer> into);
+
+  //===- sinks ------------------------------------------------------------------------------------------===//
+  void emitStore(StoreOp op);
+  void emitScalarLoad(LoadOp op);
+  void emitReduce(ReduceOp op);
+  void emitContract(ContractOp op, const Buffer *into = nullptr);
+  /// Evaluates a fragment into memory; lanes where a skippable conjunct is false are left as they are.
+  void evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable);
+  void materialise(Value value);
+
+  //===- values -----------------------------------------------------------------------------------------===//
+  LV scalar(Value value) const { return values.lookup(value); }
+  void define(Value value, LV result) { values[value] = result; }
+  const Buffer *bufferOf(Value value) const {
+    auto it = buffers.find(value);
+    return it == buffers.end() ? nullptr : &it->second;
+  }
+  void define(Value value, const Buffer &buffer) { buffers[value] = buffer; }
+  Buffer allocate(mlir::Type element, llvm::ArrayRef<int64_t> extents);
+  Buffer allocateFor(Value value) { return allocate(elementType(value.getType()), constantExtents(value.getType())); }
+  LV index(int64_t value) { return b.getInt64(value); }
+  LV dummy() const { return scratch; }
+
+  ProgramOp program;
+  llvm::ArrayRef<ViewFacts> facts;
+  const CpuFacts &cpu;
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::IRBuilder<> b;
+  Scalars scalars;
+  std::unique_ptr<Plan> plan;
+  llvm::Function *function = nullptr;
+  llvm::DenseMap<Value, View> views;
+
+private:
+  void emitPrologue(llvm::StringRef name);
+  mlir::LogicalResult emitGroups();
+  LV frameSlot(unsigned slot);
+
+  llvm::DenseMap<Value, LV> values;
+  llvm::DenseMap<Value, Buffer> buffers;
+  LV arena = nullptr, scratch = nullptr, frame = nullptr, first = nullptr, last = nullptr;
+  int64_t arenaTop = 64, highWater = 64; // the first 64 bytes take the accesses of inactive scalars
+  unsigned groupSlot = 0;
+};
+
+/// Reports what the generator cannot express, before it starts.
+mlir::LogicalResult validate(ProgramOp program);
+
+} // namespace intent::block::host
+
+#endif

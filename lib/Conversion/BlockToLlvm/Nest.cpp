@@ -1,0 +1,222 @@
+// The loops of a nest: choice of the inner axis, trimming by masks, main and edge versions.
+#include "Nest.h"
+
+#include "intent/IR/Language.h"
+
+using namespace mlir;
+using namespace intent;
+
+namespace intent::block::host {
+
+Nest::Nest(Codegen &cg, ArrayRef<int64_t> extents, ArrayRef<Root> roots, StoreOp stored, unsigned bytes)
+    : cg(cg), b(cg.b), plan(*cg.plan), extents(extents.begin(), extents.end()), indices(extents.size()), depths(extents.size()) {
+  Survey found;
+  found.bytes = bytes;
+  found.scores.assign(extents.size(), 0);
+  for (const Root &root : roots) {
+    survey(root.value, root.axes, found);
+    if (elementType(root.value.getType()).isIndex()) found.bytes = 8;
+  }
+  if (stored)
+    score(found, identityAxes(extents.size()), [&](unsigned axis) { return plan.accessStep(stored.getView(), stored.getCoordinates(), stored.getCoordinateAxes(), axis); }, 2);
+  chooseInner(found);
+}
+
+void Nest::score(Survey &result, Axes axes, llvm::function_ref<std::optional<int64_t>(unsigned)> stepAlong, int weight) {
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    std::optional<int64_t> step = stepAlong(i);
+    result.scores[axis] += weight * (step == 1 || step == -1 ? 4 : step == 0 ? 1 : -4);
+  }
+}
+
+// Masks, element widths and access directions of everything under a value.
+void Nest::survey(Value value, Axes axes, Survey &result) {
+  Type element = elementType(value.getType());
+  if (!element.isIndex() && !element.isInteger(1)) {
+    unsigned bytes = isa<FloatType>(element) ? std::max(4u, storageBytes(element)) : storageBytes(element);
+    result.bytes = std::max(result.bytes, bytes);
+  }
+  if (!isa<FragmentType>(value.getType()) || !result.seen.insert(value).second) return;
+  if (const Buffer *buffer = cg.bufferOf(value)) {
+    score(result, axes, [&](unsigned i) -> std::optional<int64_t> { return buffer->strides[i]; }, 1);
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    score(result, axes, [&](unsigned i) { return plan.accessStep(load.getView(), load.getCoordinates(), load.getCoordinateAxes(), i); }, 1);
+    unite(masks, conjunctsOf(load.getValidity(), load.getValidAxes(), axes));
+  } else if (auto select = dyn_cast<SelectOp>(op))
+    unite(masks, conjunctsOf(select.getCondition(), axes));
+  forEachOperand(op, axes, [&](Value operand, Axes own) { survey(operand, own, result); });
+}
+
+void Nest::chooseInner(const Survey &survey) {
+  unsigned preferred = cg.cpu.vectorBytes / (survey.bytes ? survey.bytes : 4);
+  std::optional<int> best;
+  for (unsigned axis = 0; axis < rank(); ++axis) {
+    if (extents[axis] == 1 && rank() > 1 && best) continue;
+    int value = survey.scores[axis];
+    if (extents[axis] < std::min<int64_t>(preferred, 8)) value -= extents[axis] == 1 ? 1000 : 8;
+    if (!best || value >= *best) { // ties go to the last axis
+      best = value;
+      inner = axis;
+    }
+  }
+  width = preferred;
+  while (width > 1 && (width > extents[inner] || extents[inner] % width)) width /= 2;
+}
+
+void Nest::setSkippable(Conjuncts conjuncts, const Conjuncts &others) {
+  skippable = std::move(conjuncts);
+  unite(masks, skippable);
+  unite(masks, others);
+}
+
+LV Nest::index(unsigned axis) const { return axis == inner && !copyIndices.empty() ? copyIndices[copy] : indices[axis]; }
+
+unsigned Nest::depthOf(Axes axes) const {
+  unsigned deepest = 0;
+  for (unsigned axis : axes) deepest = std::max(deepest, depths[axis]);
+  return deepest;
+}
+
+bool Nest::isKnown(const Conjunct &conjunct) const {
+  return llvm::any_of(known, [&](const Known &k) { return k.depth <= evaluating && k.conjunct == conjunct; });
+}
+
+LV Nest::minimum(LV x, LV y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); }
+LV Nest::maximum(LV x, LV y) { return b.CreateSelect(b.CreateICmpSGT(x, y), x, y); }
+
+void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom, LV jumpTo) {
+  auto *constantLow = llvm::dyn_cast<llvm::ConstantInt>(low), *constantHigh = llvm::dyn_cast<llvm::ConstantInt>(high);
+  bool once = constantLow && constantHigh && !jumpFrom && constantLow->getSExtValue() < constantHigh->getSExtValue() && constantLow->getSExtValue() + step >= constantHigh->getSExtValue();
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(cg.context, name, cg.function); };
+  llvm::BasicBlock *before = b.GetInsertBlock(), *header = once ? nullptr : block("header"), *bodyBlock = block("body"), *exit = block("exit");
+  anchors.push_back(b.CreateBr(once ? bodyBlock : header));
+  ++depth;
+  evaluating = depth;
+  llvm::PHINode *phi = nullptr;
+  SmallVector<llvm::PHINode *, 8> phis;
+  if (!once) {
+    b.SetInsertPoint(header);
+    phi = b.CreatePHI(b.getInt64Ty(), 2);
+    phi->addIncoming(low, before);
+    for (LV &value : carried) {
+      phis.push_back(b.CreatePHI(value->getType(), 2));
+      phis.back()->addIncoming(value, before);
+      value = phis.back();
+    }
+    b.CreateCondBr(b.CreateICmpSLT(phi, high), bodyBlock, exit);
+  }
+  b.SetInsertPoint(bodyBlock);
+  indices[axis] = once ? low : phi;
+  depths[axis] = depth;
+  body();
+  if (once) b.CreateBr(exit);
+  else {
+    LV next = b.CreateNSWAdd(phi, cg.index(step));
+    if (jumpFrom) next = b.CreateSelect(b.CreateICmpEQ(next, jumpFrom), jumpTo, next);
+    phi->addIncoming(next, b.GetInsertBlock());
+    for (auto [node, value] : llvm::zip_equal(phis, carried)) node->addIncoming(value, b.GetInsertBlock());
+    b.CreateBr(header);
+    for (auto [node, value] : llvm::zip_equal(phis, carried)) value = node;
+  }
+  for (auto &entry : cache) llvm::erase_if(entry.second, [&](const Cached &c) { return c.depth >= depth; });
+  llvm::erase_if(known, [&](const Known &k) { return k.depth >= depth; });
+  indices[axis] = nullptr;
+  depths[axis] = 0;
+  --depth;
+  evaluating = depth;
+  anchors.pop_back();
+  b.SetInsertPoint(exit);
+}
+
+// The part of an axis where the skippable conjuncts on it hold; those that the cut makes true are put into `used`.
+Interval Nest::cutTo(unsigned axis, Conjuncts &used) {
+  Interval cut{cg.index(0), cg.index(extents[axis])};
+  for (const Conjunct &c : skippable) {
+    std::optional<Interval> own = interval(c, axis);
+    if (!own) continue;
+    cut.low = maximum(cut.low, own->low);
+    cut.high = minimum(cut.high, own->high);
+    used.push_back(c);
+  }
+  return cut;
+}
+
+void Nest::axisLoop(unsigned axis, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body) {
+  Conjuncts used;
+  Interval cut = cutTo(axis, used);
+  for (const Conjunct &c : used) known.push_back({c, depth + 1});
+  loop(axis, cut.low, cut.high, 1, carried, body);
+}
+
+void Nest::outerLoops(Axes axes, llvm::function_ref<void()> body) {
+  if (axes.empty()) return body();
+  SmallVector<LV, 1> none;
+  axisLoop(axes.front(), none, [&] { outerLoops(axes.drop_front(), body); });
+}
+
+void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body) {
+  int64_t extent = extents[inner];
+  copies = std::max<int64_t>(1, std::min<int64_t>(copies, extent / width));
+  int64_t stride = int64_t(width) * copies;
+  LV zero = cg.index(0), end = cg.index(extent);
+  Interval interior{zero, end}, wanted{zero, end};
+  Conjuncts holds;
+  LV gate = nullptr;
+  for (const Conjunct &c : masks) {
+    if (isKnown(c)) continue;
+    bool skip = llvm::is_contained(skippable, c);
+    if (std::optional<Interval> own = interval(c, inner)) {
+      interior.low = maximum(interior.low, own->low);
+      interior.high = minimum(interior.high, own->high);
+      if (skip) {
+        wanted.low = maximum(wanted.low, own->low);
+        wanted.high = minimum(wanted.high, own->high);
+      }
+    } else if (!llvm::is_contained(c.axes, inner) && llvm::all_of(c.axes, [&](unsigned axis) { return isOpen(axis); })) {
+      LV holdsHere = evaluate(c.base, c.axes);
+      gate = gate ? b.CreateAnd(gate, holdsHere) : holdsHere;
+      if (skip) wanted.high = b.CreateSelect(holdsHere, wanted.high, zero);
+    } else continue;
+    holds.push_back(c);
+  }
+  auto down = [&](LV value, int64_t to) -> LV {
+    if (llvm::isPowerOf2_64(to)) return b.CreateAnd(value, cg.index(-to));
+    return b.CreateSub(value, b.CreateSRem(value, cg.index(to)));
+  };
+  LV from = down(b.CreateAdd(interior.low, cg.index(width - 1)), width);
+  LV length = down(maximum(b.CreateSub(interior.high, from), zero), stride);
+  if (gate) length = b.CreateSelect(gate, length, zero);
+  LV to = b.CreateAdd(from, length);
+  auto run = [&](LV low, LV high, unsigned vectors, LV jumpFrom, LV jumpTo) {
+    loop(inner, low, high, int64_t(width) * vectors, carried, [&] {
+      copyIndices.clear();
+      for (unsigned i = 0; i < vectors; ++i) copyIndices.push_back(i ? b.CreateNUWAdd(indices[inner], cg.index(int64_t(i) * width)) : indices[inner]);
+      copy = 0;
+      body(vectors);
+      copy = 0;
+      copyIndices.clear();
+    }, jumpFrom, jumpTo);
+  };
+  for (const Conjunct &c : holds) known.push_back({c, depth + 1});
+  run(from, to, copies, nullptr, nullptr);
+  auto isConstant = [](LV value, int64_t number) {
+    auto *c = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return c && c->getSExtValue() == number;
+  };
+  if (isConstant(from, 0) && isConstant(to, extent)) return; // nothing is left
+  LV start = down(wanted.low, width);
+  if (isConstant(start, 0) && isConstant(from, 0)) run(to, wanted.high, 1, nullptr, nullptr);
+  else run(b.CreateSelect(b.CreateICmpEQ(start, from), to, start), wanted.high, 1, from, to);
+}
+
+void Nest::forEach(Axes outer, llvm::function_ref<void()> body) {
+  outerLoops(outer, [&] {
+    SmallVector<LV, 1> none;
+    innerLoop(1, none, [&](unsigned) { body(); });
+  });
+}
+
+} // namespace intent::block::host

@@ -1,0 +1,131 @@
+// One loop nest over the axes of a sink: an innermost axis in vectors, the others in scalar loops.
+#ifndef INTENT_CONVERSION_BLOCKTOLLVM_NEST_H
+#define INTENT_CONVERSION_BLOCKTOLLVM_NEST_H
+
+#include "Codegen.h"
+
+namespace intent::block::host {
+
+/// base + step * lane; no step: the same in every lane.
+struct Affine {
+  LV base = nullptr, step = nullptr;
+};
+
+/// The lanes [low, high) of an axis.
+struct Interval {
+  LV low = nullptr, high = nullptr;
+};
+
+using Axes = llvm::ArrayRef<unsigned>;
+
+/// A fragment and the nest axes that its own axes lie on.
+struct Root {
+  Value value;
+  llvm::SmallVector<unsigned, 4> axes;
+};
+
+class Nest {
+public:
+  /// `roots` are all that the nest evaluates; they decide the inner axis and the vector width. `stored` has more say
+  /// where accesses along the candidate axes differ. `bytes` is the width of an element that the nest makes of them.
+  Nest(Codegen &cg, llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<Root> roots, StoreOp stored = {}, unsigned bytes = 0);
+
+  unsigned innerAxis() const { return inner; }
+  unsigned lanes() const { return width; }
+  unsigned rank() const { return extents.size(); }
+  int64_t extent(unsigned axis) const { return extents[axis]; }
+
+  /// The nest leaves out lanes where one of these conjuncts is false: nothing observes them. `others` are further masks
+  /// that it evaluates.
+  void setSkippable(Conjuncts conjuncts, const Conjuncts &others = {});
+  /// Visits every position; `body` runs at one vector (or scalar) of the inner axis. Loops over `outer` come first, in
+  /// order.
+  void forEach(Axes outer, llvm::function_ref<void()> body);
+  /// Loops over scalar positions of axes, cut to the skippable intervals.
+  void outerLoops(Axes axes, llvm::function_ref<void()> body);
+  /// Steps along the inner axis with loop-carried values. The main loop takes `copies` whole vectors a step, where every
+  /// mask is known to hold; what is left goes one vector a step. `body` gets the number of vectors and selects each by
+  /// `setCopy`.
+  void innerLoop(unsigned copies, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body);
+  void setCopy(unsigned number) { copy = number; }
+  /// One scalar loop over `axis`, cut to the skippable intervals, with loop-carried values.
+  void axisLoop(unsigned axis, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body);
+
+  /// The value at the current position: a vector if `axes` has the inner one and the nest has lanes, else a scalar.
+  LV evaluate(Value value, Axes axes);
+  /// Conjunction of those that are not known to hold; null if all are.
+  LV condition(const Conjuncts &conjuncts);
+  LV readBuffer(const Buffer &buffer, Axes axes);
+  void writeBuffer(const Buffer &buffer, Axes axes, LV value);
+  /// Writes at an element offset; lanes are `stride` elements apart.
+  void writeAt(const Buffer &buffer, LV offset, int64_t stride, LV value);
+  void writeView(StoreOp store, LV value);
+  LV index(unsigned axis) const;
+  bool isVector(Axes axes) const { return width > 1 && llvm::is_contained(axes, inner); }
+
+private:
+  struct Address {
+    LV pointer = nullptr;  ///< of lane 0, or a vector of pointers
+    LV step = nullptr;     ///< elements from lane to lane; null: one address for all lanes
+  };
+  struct Known {
+    Conjunct conjunct;
+    unsigned depth;
+  };
+  struct Cached {
+    llvm::SmallVector<unsigned, 4> axes;
+    unsigned copy, depth;
+    LV value;
+  };
+
+  /// What the walk over everything that the nest evaluates gathers.
+  struct Survey {
+    llvm::SmallVector<int, 4> scores; ///< per axis: how well accesses run along it
+    unsigned bytes = 0;               ///< widest element in registers, index arithmetic aside
+    llvm::DenseSet<Value> seen;
+  };
+  void survey(Value value, Axes axes, Survey &result);
+  void score(Survey &result, Axes axes, llvm::function_ref<std::optional<int64_t>(unsigned)> stepAlong, int weight);
+  void chooseInner(const Survey &survey);
+  void loop(unsigned axis, LV low, LV high, int64_t step, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom = nullptr, LV jumpTo = nullptr);
+  unsigned depthOf(Axes axes) const;
+  bool isOpen(unsigned axis) const { return indices[axis] != nullptr; }
+  bool isKnown(const Conjunct &conjunct) const;
+  /// Lane i satisfies the comparison if i < limit (isHigh) or i >= limit.
+  struct Bound {
+    LV limit;
+    bool isHigh;
+  };
+  std::optional<Bound> bound(CompareOp compare, Axes axes, unsigned lane);
+  Interval cutTo(unsigned axis, Conjuncts &used);
+  std::optional<Interval> interval(const Conjunct &conjunct, unsigned axis);
+  std::optional<Affine> affine(Value value, Axes axes, unsigned lane);
+  LV compute(Value value, Axes axes);
+  LV computeLoad(LoadOp load, Axes axes);
+  LV computeCompare(CompareOp compare, Axes axes);
+  Address address(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes, Axes axes);
+  LV laneNumbers(unsigned bits);
+  LV lanePointers(const Address &address, mlir::Type element);
+  LV spread(Affine value);
+  LV minimum(LV a, LV b);
+  LV maximum(LV a, LV b);
+
+  Codegen &cg;
+  llvm::IRBuilder<> &b;
+  Plan &plan;
+  llvm::SmallVector<int64_t, 4> extents;
+  unsigned inner = 0, width = 1;
+  llvm::SmallVector<LV, 4> indices;         // null: not open
+  llvm::SmallVector<unsigned, 4> depths;    // loop depth at which the axis opened
+  llvm::SmallVector<llvm::Instruction *, 4> anchors; // anchors[d]: where code of depth d goes while deeper loops are open
+  unsigned depth = 0, copy = 0;
+  unsigned evaluating = 0;                  // depth whose knowledge may be used
+  llvm::SmallVector<LV, 4> copyIndices;     // the inner index of each copy
+  llvm::SmallVector<Known, 8> known;
+  Conjuncts masks, skippable;
+  llvm::DenseMap<Value, llvm::SmallVector<Cached, 2>> cache;
+};
+
+} // namespace intent::block::host
+
+#endif

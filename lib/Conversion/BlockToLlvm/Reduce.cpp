@@ -1,0 +1,165 @@
+// Reductions: vector accumulators along the inner axis with a fixed tree at the end, or one accumulator per vector of
+// kept lanes when another axis is reduced.
+#include "Nest.h"
+
+using namespace mlir;
+using namespace intent;
+
+namespace intent::block::host {
+
+// Several independent accumulators hide the latency of the combining operation; they also shorten each chain, which is
+// what bounds the error of a sum.
+static constexpr unsigned accumulators = 4;
+
+// The combine region on register values: scalars or vectors of any width.
+static void combine(Codegen &cg, ReduceOp op, MutableArrayRef<LV> into, ArrayRef<LV> with) {
+  ::mlir::Block &body = op.getCombine().front();
+  unsigned count = into.size();
+  for (unsigned i = 0; i < count; ++i) {
+    cg.define(body.getArgument(i), into[i]);
+    cg.define(body.getArgument(count + i), cg.scalars.splatLike(with[i], into[i]->getType()));
+  }
+  for (Operation &inner : body.without_terminator()) {
+    if (auto constant = dyn_cast<ConstantOp>(inner)) {
+      cg.define(constant.getResult(), cg.scalars.constant(cast<TypedAttr>(constant.getValue())));
+      continue;
+    }
+    SmallVector<LV, 3> operands;
+    for (Value operand : inner.getOperands()) operands.push_back(cg.scalar(operand));
+    cg.define(inner.getResult(0), cg.scalars.apply(&inner, operands));
+  }
+  for (unsigned i = 0; i < count; ++i) into[i] = cg.scalars.splatLike(cg.scalar(body.getTerminator()->getOperand(i)), into[i]->getType());
+}
+
+// Folds a vector's halves together until one lane is left.
+static void foldLanes(Codegen &cg, ReduceOp op, MutableArrayRef<LV> values) {
+  while (auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(values[0]->getType())) {
+    unsigned half = vector->getNumElements() / 2;
+    SmallVector<LV, 2> upper;
+    for (LV &value : values) {
+      if (half == 1) {
+        upper.push_back(cg.b.CreateExtractElement(value, uint64_t(1)));
+        value = cg.b.CreateExtractElement(value, uint64_t(0));
+        continue;
+      }
+      SmallVector<int, 16> low, high;
+      for (unsigned lane = 0; lane < half; ++lane) {
+        low.push_back(lane);
+        high.push_back(half + lane);
+      }
+      upper.push_back(cg.b.CreateShuffleVector(value, high));
+      value = cg.b.CreateShuffleVector(value, low);
+    }
+    combine(cg, op, values, upper);
+  }
+}
+
+// Conjuncts where every operand holds its identity, and those that no observer of the results sees past.
+static Conjuncts skippableIn(Plan &plan, ReduceOp op, ArrayRef<unsigned> kept, ArrayRef<Value> filled) {
+  std::optional<Conjuncts> all, results;
+  for (auto [value, identity, result] : llvm::zip_equal(op.getValues(), op.getIdentities(), op.getResults())) {
+    std::optional<MaskedConstant> masked = plan.maskedConstant(value);
+    auto constant = identity.getDefiningOp<ConstantOp>();
+    Conjuncts own = masked && constant && masked->value == constant.getValue() ? masked->when : Conjuncts();
+    all = all ? intersection(*all, own) : own;
+    Conjuncts observed = isa<FragmentType>(result.getType()) ? plan.guard(result) : Conjuncts();
+    results = results ? intersection(*results, observed) : observed;
+  }
+  unite(*all, mapped(*results, kept));
+  for (Value value : filled) all = intersection(*all, plan.guard(value));
+  return *all;
+}
+
+void Codegen::emitReduce(ReduceOp op) {
+  SmallVector<int64_t, 4> extents = constantExtents(op.getValues()[0].getType());
+  SmallVector<unsigned, 4> all = identityAxes(extents.size()), kept;
+  unsigned reduced = op.getAxis(), count = op.getValues().size();
+  for (unsigned axis : all)
+    if (axis != reduced) kept.push_back(axis);
+  ArrayRef<Value> filled = plan->filledIn(op);
+  SmallVector<Root, 4> roots;
+  for (Value value : op.getValues()) roots.push_back({value, all});
+  for (Value value : filled) roots.push_back({value, all});
+  Nest nest(*this, extents, roots);
+  nest.setSkippable(skippableIn(*plan, op, kept, filled));
+  SmallVector<Buffer, 2> memory, results;
+  for (Value value : filled) memory.push_back(allocateFor(value));
+  if (!kept.empty())
+    for (Value result : op.getResults()) results.push_back(allocateFor(result));
+  bool vertical = nest.innerAxis() != reduced;
+
+  auto start = [&](unsigned copies, bool vectors) {
+    SmallVector<LV, 8> accumulator;
+    for (unsigned copy = 0; copy < copies; ++copy)
+      for (Value identity : op.getIdentities()) {
+        LV value = scalar(identity);
+        accumulator.push_back(vectors && nest.lanes() > 1 ? b.CreateVectorSplat(nest.lanes(), value) : value);
+      }
+    return accumulator;
+  };
+  auto step = [&](unsigned copies, SmallVectorImpl<LV> &accumulator) {
+    for (unsigned copy = 0; copy < copies; ++copy) {
+      nest.setCopy(copy);
+      SmallVector<LV, 2> values;
+      for (Value value : op.getValues()) values.push_back(nest.evaluate(value, all));
+      for (auto [value, buffer] : llvm::zip_equal(filled, memory)) nest.writeBuffer(buffer, all, nest.evaluate(value, all));
+      combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count), values);
+    }
+  };
+  auto finish = [&](ArrayRef<LV> values) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (kept.empty()) define(op.getResult(i), values[i]);
+      else nest.writeBuffer(results[i], kept, values[i]);
+    }
+  };
+
+  SmallVector<unsigned, 4> outer;
+  for (unsigned axis : kept)
+    if (axis != nest.innerAxis()) outer.push_back(axis);
+  nest.outerLoops(outer, [&] {
+    if (vertical) {
+      SmallVector<LV, 1> none;
+      nest.innerLoop(accumulators, none, [&](unsigned copies) {
+        SmallVector<LV, 8> accumulator = start(copies, true);
+        nest.axisLoop(reduced, accumulator, [&] { step(copies, accumulator); });
+        for (unsigned copy = 0; copy < copies; ++copy) {
+          nest.setCopy(copy);
+          finish(ArrayRef<LV>(accumulator).slice(copy * count, count));
+        }
+      });
+      return;
+    }
+    unsigned copies = std::max<int64_t>(1, std::min<int64_t>(accumulators, extents[reduced] / nest.lanes()));
+    SmallVector<LV, 8> accumulator = start(copies, true);
+    nest.innerLoop(copies, accumulator, [&](unsigned vectors) { step(vectors, accumulator); });
+    for (unsigned distance = 1; distance < copies; distance *= 2)
+      for (unsigned copy = 0; copy + distance < copies; copy += 2 * distance)
+        combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count), ArrayRef<LV>(accumulator).slice((copy + distance) * count, count));
+    SmallVector<LV, 2> total(accumulator.begin(), accumulator.begin() + count);
+    foldLanes(*this, op, total);
+    finish(total);
+  });
+  for (auto [value, buffer] : llvm::zip_equal(filled, memory)) define(value, buffer);
+  if (!kept.empty())
+    for (auto [result, buffer] : llvm::zip_equal(op.getResults(), results)) define(result, buffer);
+}
+
+//===- fragments in memory -----------------------------------------------------------------------------===//
+
+void Codegen::evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable) {
+  SmallVector<int64_t, 4> extents = constantExtents(value.getType());
+  SmallVector<unsigned, 4> all = identityAxes(extents.size()), outer;
+  Nest nest(*this, extents, {Root{value, all}});
+  nest.setSkippable(skippable);
+  for (unsigned axis : all)
+    if (axis != nest.innerAxis()) outer.push_back(axis);
+  nest.forEach(outer, [&] { nest.writeBuffer(buffer, all, nest.evaluate(value, all)); });
+}
+
+void Codegen::materialise(Value value) {
+  Buffer buffer = allocateFor(value);
+  evaluateInto(value, buffer, plan->guard(value));
+  define(value, buffer);
+}
+
+} // namespace intent::block::host

@@ -1,0 +1,54 @@
+// The C interface of libintent-host.so.
+#include "Kernel.h"
+#include "ThreadPool.h"
+
+using namespace intent::host;
+
+struct intent_host_kernel {
+  std::unique_ptr<Kernel> kernel;
+};
+
+static void report(llvm::Error error, char *text, size_t size) {
+  std::string reason = llvm::toString(std::move(error));
+  if (text && size) snprintf(text, size, "%s", reason.c_str());
+}
+
+extern "C" {
+
+intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row, char *error, size_t error_size) {
+  if (!mlir) {
+    report(llvm::createStringError("no block program was given"), error, error_size);
+    return nullptr;
+  }
+  llvm::Expected<std::unique_ptr<Kernel>> kernel = Kernel::load(llvm::StringRef(mlir, size), row);
+  if (!kernel) {
+    report(kernel.takeError(), error, error_size);
+    return nullptr;
+  }
+  return new intent_host_kernel{std::move(*kernel)};
+}
+
+int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error, size_t error_size) {
+  if (llvm::Error failure = kernel->kernel->launch(llvm::ArrayRef<intent_host_argument>(arguments, count))) {
+    report(std::move(failure), error, error_size);
+    return 1;
+  }
+  return 0;
+}
+
+const char *intent_host_emit(intent_host_kernel *kernel, const char *form, const intent_host_argument *arguments, size_t count) {
+  llvm::StringRef name = form ? form : "";
+  if (name != "llvm" && name != "asm") return nullptr;
+  llvm::Expected<std::string> text = kernel->kernel->emit(name == "llvm" ? Form::Llvm : Form::Assembly, llvm::ArrayRef<intent_host_argument>(arguments, count));
+  if (!text) {
+    llvm::consumeError(text.takeError());
+    return nullptr;
+  }
+  kernel->kernel->emitted = std::move(*text);
+  return kernel->kernel->emitted.c_str();
+}
+
+void intent_host_set_threads(uint32_t threads) { setThreads(threads); }
+
+void intent_host_destroy(intent_host_kernel *kernel) { delete kernel; }
+}

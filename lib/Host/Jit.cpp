@@ -1,0 +1,126 @@
+#include "Jit.h"
+
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <mutex>
+
+using namespace llvm;
+
+namespace intent::host {
+
+NativeCode::~NativeCode() { consumeError(tracker->remove()); }
+
+Expected<Jit *> Jit::get() {
+  // Never destroyed: worker threads may still be in its code when the process ends.
+  static Jit *instance = nullptr;
+  static std::string failure;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    auto *made = new Jit;
+    if (Error error = made->initialise()) failure = toString(std::move(error));
+    else instance = made;
+  });
+  if (!instance) return createStringError(failure);
+  return instance;
+}
+
+Error Jit::initialise() {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  auto detected = orc::JITTargetMachineBuilder::detectHost();
+  if (!detected) return detected.takeError();
+  detected->setCodeGenOptLevel(CodeGenOptLevel::Aggressive);
+  builder = std::move(*detected);
+  auto made = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  if (!made) return made.takeError();
+  jit = std::move(*made);
+  // The default reporter writes to stderr; failures come back from lookup.
+  jit->getExecutionSession().setErrorReporter([](Error error) { consumeError(std::move(error)); });
+  char prefix = jit->getDataLayout().getGlobalPrefix();
+  facts.libmvec = false;
+  // By library, never from the whole process, which may hold another LLVM.
+  for (const char *library : {"libmvec.so.1", "libm.so.6", "libc.so.6"}) {
+    auto generator = orc::DynamicLibrarySearchGenerator::Load(library, prefix);
+    if (!generator) {
+      consumeError(generator.takeError());
+      continue;
+    }
+    facts.libmvec |= StringRef(library).starts_with("libmvec");
+    jit->getMainJITDylib().addGenerator(std::move(*generator));
+  }
+  StringMap<bool> features = sys::getHostCPUFeatures();
+  auto has = [&](std::initializer_list<const char *> names) { return all_of(names, [&](const char *name) { return features.lookup(name); }); };
+  facts.fma = has({"fma"});
+  facts.vectorBytes = has({"avx512f", "avx512dq", "avx512bw", "avx512vl"}) ? 64 : has({"avx2", "fma"}) ? 32 : 16;
+  return Error::success();
+}
+
+Expected<std::unique_ptr<TargetMachine>> Jit::machine() {
+  orc::JITTargetMachineBuilder copy = *builder;
+  return copy.createTargetMachine();
+}
+
+Error Jit::prepare(Module &module) {
+  auto target = machine();
+  if (!target) return target.takeError();
+  module.setDataLayout((*target)->createDataLayout());
+  module.setTargetTriple((*target)->getTargetTriple());
+  for (Function &function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", (*target)->getTargetCPU());
+    function.addFnAttr("target-features", (*target)->getTargetFeatureString());
+    function.addFnAttr("prefer-vector-width", std::to_string(facts.vectorBytes * 8));
+  }
+  // Nests are vectorised already; looking for more only costs time.
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassBuilder passes(target->get(), tuning);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(components);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, components, modules);
+  passes.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
+  return Error::success();
+}
+
+std::string Jit::uniqueName() { return "intent_host_" + std::to_string(names++); }
+
+Expected<std::unique_ptr<NativeCode>> Jit::compile(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context, StringRef entry) {
+  orc::ResourceTrackerSP tracker = jit->getMainJITDylib().createResourceTracker();
+  if (Error error = jit->addIRModule(tracker, orc::ThreadSafeModule(std::move(module), std::move(context)))) return error;
+  auto address = jit->lookup(entry);
+  if (!address) {
+    consumeError(tracker->remove());
+    return address.takeError();
+  }
+  return std::make_unique<NativeCode>(std::move(tracker), address->toPtr<NativeFunction>());
+}
+
+Expected<std::string> Jit::print(Module &module, Form form) {
+  std::string text;
+  if (form == Form::Llvm) {
+    raw_string_ostream os(text);
+    module.print(os, nullptr);
+    return text;
+  }
+  auto target = machine();
+  if (!target) return target.takeError();
+  SmallString<0> assembly;
+  raw_svector_ostream os(assembly);
+  legacy::PassManager passes;
+  if ((*target)->addPassesToEmitFile(passes, os, nullptr, CodeGenFileType::AssemblyFile)) return createStringError("this target prints no assembly");
+  passes.run(module);
+  return std::string(assembly);
+}
+
+} // namespace intent::host

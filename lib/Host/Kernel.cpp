@@ -1,0 +1,294 @@
+#include "Kernel.h"
+
+#include "ThreadPool.h"
+#include "intent/IR/Language.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+using namespace intent::block;
+
+namespace intent::host {
+
+template <typename... Parts>
+static llvm::Error fail(const Parts &...parts) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  ((os << parts), ...);
+  return llvm::createStringError(text);
+}
+
+namespace {
+/// Collects the diagnostics of a scope as text.
+class Diagnostics {
+public:
+  explicit Diagnostics(MLIRContext *context) : handler(context, [this](Diagnostic &diagnostic) {
+      if (!text.empty()) text += "\n";
+      text += diagnostic.str();
+      return success();
+    }) {}
+  llvm::Error error(StringRef what) const { return fail(text.empty() ? what : StringRef(text)); }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+// MLIR's parser recurses on nesting; text from a broken caller must not overflow the stack.
+static bool isTooDeep(StringRef text) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      else if (c == '"') quoted = false;
+    } else if (c == '"') quoted = true;
+    else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') i = std::min(text.find('\n', i), text.size() - 1);
+    else if (StringRef("({[<").contains(c)) {
+      if (++depth > 256) return true;
+    } else if (StringRef(")}]").contains(c) || (c == '>' && (i == 0 || text[i - 1] != '-'))) depth = std::max(0, depth - 1);
+  }
+  return false;
+}
+
+llvm::Expected<std::unique_ptr<Kernel>> Kernel::load(StringRef text, uint32_t row) {
+  if (isTooDeep(text)) return fail("block program is nested too deeply");
+  std::unique_ptr<Kernel> result(new Kernel);
+  result->context.loadDialect<BlockDialect, scf::SCFDialect>();
+  Diagnostics diagnostics(&result->context);
+  result->module = parseSourceString<ModuleOp>(text, ParserConfig(&result->context));
+  if (!result->module) return diagnostics.error("block program does not parse");
+  for (Operation &op : result->module->getBody()->getOperations()) {
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!kernel || result->kernel) return fail("expected one block.kernel in the module");
+    result->kernel = kernel;
+  }
+  if (!result->kernel) return fail("expected one block.kernel in the module");
+  bool known = false;
+  for (Operation &op : result->kernel.getBody().front()) {
+    auto program = dyn_cast<ProgramOp>(op);
+    if (!program) return fail("expected only block.program in the kernel");
+    Variant variant{program, {}, false};
+    FailureOr<llvm::StringMap<int64_t>> values = configurationRow(program, row);
+    // A variant with a shorter table has no such row; that matters once a call needs it.
+    if (succeeded(values)) variant.parameters = std::move(*values);
+    known |= succeeded(values);
+    program.walk([&](Operation *inner) { variant.heavy |= isa<ContractOp, scf::ForOp, scf::WhileOp>(inner); });
+    result->variants.push_back(std::move(variant));
+  }
+  if (result->variants.empty()) return fail("the kernel has no program");
+  if (!known) return diagnostics.error("no such configuration");
+  return result;
+}
+
+//===- one call ----------------------------------------------------------------------------------------===//
+
+std::optional<int64_t> Kernel::Call::evaluate(ExprAttr expr) const {
+  return expr.evaluate([&](ExprAttr leaf) -> std::optional<int64_t> {
+    for (const auto &[name, value] : symbols)
+      if (name == leaf.getSymbol()) return value;
+    return std::nullopt;
+  });
+}
+
+// The bits of a scalar in its memory form, sign-extended for signed integers.
+static int64_t readScalar(Type type, const void *data) {
+  unsigned bytes = storageBytes(type);
+  int64_t value = 0;
+  memcpy(&value, data, bytes);
+  if (isa<IntegerType>(type) && !isUnsignedInteger(type) && bytes < 8) value = llvm::SignExtend64(value, bytes * 8);
+  return value;
+}
+
+llvm::Error Kernel::bindSymbols(Call &call, ArrayRef<intent_host_argument> arguments) {
+  ArrayAttr interface = kernel.getInterface();
+  if (arguments.size() != interface.size()) return fail("expected ", interface.size(), " arguments, got ", arguments.size());
+  for (auto [attribute, argument] : llvm::zip_equal(interface, arguments)) {
+    auto scalar = dyn_cast<ScalarArgumentAttr>(attribute);
+    if (!scalar) continue;
+    if (!argument.data) return fail("scalar argument '", scalar.getName().getValue(), "' has no value");
+    if (isa<IntegerType, IndexType>(scalar.getElement()))
+      call.symbols.push_back({StringAttr::get(&context, "%" + scalar.getName().getValue()), readScalar(scalar.getElement(), argument.data)});
+  }
+  for (auto [attribute, argument] : llvm::zip_equal(interface, arguments)) {
+    auto view = dyn_cast<ViewArgumentAttr>(attribute);
+    if (!view) continue;
+    ArrayRef<ExprAttr> shape = view.getShape();
+    if (!shape.empty() && (!argument.extents || !argument.strides)) return fail("view '", view.getName().getValue(), "' has no extents or strides");
+    for (auto [axis, expr] : llvm::enumerate(shape)) {
+      int64_t extent = argument.extents[axis];
+      if (extent < 0) return fail("view '", view.getName().getValue(), "' has the negative extent ", extent);
+      if (expr.getKind() == ExprKind::Symbol && !call.evaluate(expr)) call.symbols.push_back({expr.getSymbol(), extent});
+    }
+  }
+  for (auto [attribute, argument] : llvm::zip_equal(interface, arguments)) {
+    auto view = dyn_cast<ViewArgumentAttr>(attribute);
+    if (!view) continue;
+    int64_t elements = 1;
+    for (auto [axis, expr] : llvm::enumerate(view.getShape())) {
+      int64_t extent = argument.extents[axis];
+      std::optional<int64_t> expected = call.evaluate(expr);
+      if (!expected) return fail("extent ", axis, " of view '", view.getName().getValue(), "' has no value for this call");
+      if (*expected != extent) return fail("view '", view.getName().getValue(), "' has extent ", extent, " on axis ", axis, ", expected ", *expected);
+      if (llvm::MulOverflow(elements, extent, elements)) return fail("view '", view.getName().getValue(), "' is too large");
+    }
+    if (elements && !argument.data) return fail("view '", view.getName().getValue(), "' has no data");
+    call.elements = std::max(call.elements, elements);
+  }
+  for (auto check : kernel.getChecks().getAsRange<CheckAttr>())
+    if (std::optional<int64_t> holds = call.evaluate(check.getCondition()); !holds || !*holds) return fail(check.getMessage().getValue());
+  return llvm::Error::success();
+}
+
+llvm::Error Kernel::pickVariant(Call &call) {
+  for (auto [i, variant] : llvm::enumerate(variants)) {
+    if (ExprAttr guard = variant.program.getGuardAttr()) {
+      std::optional<int64_t> admits = call.evaluate(guard);
+      if (!admits) return fail("the guard of '", variant.program.getSymName(), "' has no value for this call");
+      if (!*admits) continue;
+    }
+    call.variant = i;
+    for (auto parameter : variant.program.getParameters().getAsRange<ParameterAttr>()) {
+      if (!parameter.getBinding()) continue;
+      std::optional<int64_t> value = call.evaluate(parameter.getBinding());
+      if (!value) return fail("coverage parameter '", parameter.getSymbol().getValue(), "' has no value for this call");
+      call.coverage.push_back(std::max<int64_t>(1, *value));
+    }
+    return llvm::Error::success();
+  }
+  return fail("no variant of '", kernel.getSymName(), "' admits this call");
+}
+
+void Kernel::describeViews(Call &call, ArrayRef<intent_host_argument> arguments) {
+  call.key.push_back(call.variant);
+  llvm::append_range(call.key, call.coverage);
+  for (auto [attribute, argument] : llvm::zip_equal(kernel.getInterface(), arguments)) {
+    ViewFacts &facts = call.facts.emplace_back();
+    auto view = dyn_cast<ViewArgumentAttr>(attribute);
+    if (!view) continue;
+    for (size_t axis = 0; axis < view.getShape().size(); ++axis) {
+      int64_t stride = argument.strides[axis];
+      // An axis of one element has only coordinate 0: any stride will do, and 1 makes the fewest versions.
+      if (argument.extents[axis] <= 1) stride = 1;
+      bool known = stride >= -1 && stride <= 1;
+      facts.strides.push_back(known ? std::optional(stride) : std::nullopt);
+      call.key.push_back(known ? stride : 2);
+    }
+  }
+}
+
+void Kernel::fillFrame(Call &call, ArrayRef<intent_host_argument> arguments) {
+  for (auto [attribute, argument] : llvm::zip_equal(kernel.getInterface(), arguments)) {
+    if (auto scalar = dyn_cast<ScalarArgumentAttr>(attribute)) {
+      call.frame.push_back(readScalar(scalar.getElement(), argument.data));
+      continue;
+    }
+    call.frame.push_back(reinterpret_cast<int64_t>(argument.data));
+    for (size_t axis = 0; axis < cast<ViewArgumentAttr>(attribute).getShape().size(); ++axis) call.frame.push_back(argument.strides[axis]);
+  }
+}
+
+llvm::Expected<Kernel::Call> Kernel::prepare(ArrayRef<intent_host_argument> arguments) {
+  Call call;
+  if (llvm::Error error = bindSymbols(call, arguments)) return error;
+  if (llvm::Error error = pickVariant(call)) return error;
+  describeViews(call, arguments);
+  fillFrame(call, arguments);
+  for (Attribute expr : variants[call.variant].program.getPrivates()) {
+    std::optional<int64_t> value = call.evaluate(cast<ExprAttr>(expr));
+    if (!value) return fail("a private value of '", variants[call.variant].program.getSymName(), "' has no value for this call");
+    call.frame.push_back(*value);
+  }
+  return call;
+}
+
+//===- native code -------------------------------------------------------------------------------------===//
+
+llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &call, std::optional<Form> form, std::string *text) {
+  llvm::Expected<Jit *> jit = Jit::get();
+  if (!jit) return jit.takeError();
+  Diagnostics diagnostics(&context);
+  // Binding rewrites types in place, on a copy inside a copy of the kernel, which the program's interface lives on.
+  const Variant &variant = variants[call.variant];
+  OwningOpRef<KernelOp> copy = kernel.clone();
+  auto program = *std::next(copy->getBody().front().getOps<ProgramOp>().begin(), call.variant);
+  llvm::StringMap<int64_t> values = variant.parameters;
+  unsigned next = 0;
+  for (auto parameter : program.getParameters().getAsRange<ParameterAttr>())
+    if (parameter.getBinding()) values[parameter.getSymbol().getValue()] = call.coverage[next++];
+  if (failed(bindParameters(program, values))) return diagnostics.error("binding failed");
+  auto made = std::make_unique<Compiled>();
+  made->key = call.key;
+  for (auto group : program.getBody().getOps<GroupOp>()) made->groupSizes.push_back(group.getSizeAttr());
+  auto llvmContext = std::make_unique<llvm::LLVMContext>();
+  std::string name = (*jit)->uniqueName();
+  FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext);
+  if (failed(function)) return diagnostics.error("code generation failed");
+  if (llvm::Error error = (*jit)->prepare(*function->module)) return error;
+  made->arenaBytes = function->arenaBytes;
+  if (form) {
+    llvm::Expected<std::string> printed = (*jit)->print(*function->module, *form);
+    if (!printed) return printed.takeError();
+    *text = std::move(*printed);
+    return made;
+  }
+  llvm::Expected<std::unique_ptr<NativeCode>> code = (*jit)->compile(std::move(function->module), std::move(llvmContext), name);
+  if (!code) return code.takeError();
+  made->code = std::move(*code);
+  return made;
+}
+
+llvm::Expected<const Kernel::Compiled *> Kernel::find(const Call &call) {
+  auto lookup = [&]() -> const Compiled * {
+    std::shared_lock<std::shared_mutex> lock(table);
+    for (const auto &entry : compiled)
+      if (entry->key == call.key) return entry.get();
+    return nullptr;
+  };
+  if (const Compiled *found = lookup()) return found;
+  std::lock_guard<std::mutex> lock(compiling);
+  if (const Compiled *found = lookup()) return found; // another thread made it meanwhile
+  auto made = compile(call, std::nullopt, nullptr);
+  if (!made) return made.takeError();
+  std::unique_lock<std::shared_mutex> writing(table);
+  compiled.push_back(std::move(*made));
+  return compiled.back().get();
+}
+
+llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments) {
+  llvm::Expected<Call> call = prepare(arguments);
+  if (!call) return call.takeError();
+  llvm::Expected<const Compiled *> code = find(*call);
+  if (!code) return code.takeError();
+  int64_t instances = 0;
+  for (ExprAttr size : (*code)->groupSizes) {
+    std::optional<int64_t> value = call->evaluate(size);
+    if (!value) return fail("a group size has no value for this call");
+    call->frame.push_back(std::max<int64_t>(0, *value));
+    if (llvm::AddOverflow(instances, call->frame.back(), instances)) return fail("the launch has too many instances");
+  }
+  // Waking threads costs about as much as this many elements.
+  constexpr int64_t worthwhile = 1 << 15;
+  bool parallel = call->elements * (variants[call->variant].heavy ? 16 : 1) >= worthwhile;
+  NativeFunction entry = (*code)->code->entry;
+  const int64_t *frame = call->frame.data();
+  if (!runInstances(instances, (*code)->arenaBytes, parallel, [&](int64_t begin, int64_t end, char *arena) { entry(frame, begin, end, arena); }))
+    return fail("not enough memory for ", (*code)->arenaBytes, " bytes of scratch a thread");
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> Kernel::emit(Form form, ArrayRef<intent_host_argument> arguments) {
+  llvm::Expected<Call> call = prepare(arguments);
+  if (!call) return call.takeError();
+  std::lock_guard<std::mutex> lock(compiling);
+  std::string text;
+  auto made = compile(*call, form, &text);
+  if (!made) return made.takeError();
+  return text;
+}
+
+} // namespace intent::host

@@ -1,0 +1,68 @@
+// A loaded block kernel: launch expressions, variants and their native code.
+#ifndef INTENT_HOST_KERNEL_H
+#define INTENT_HOST_KERNEL_H
+
+#include "Jit.h"
+#include "intent-c/intent.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <mutex>
+#include <shared_mutex>
+
+namespace intent::host {
+
+class Kernel {
+public:
+  /// Parses and checks the text.
+  static llvm::Expected<std::unique_ptr<Kernel>> load(llvm::StringRef text, uint32_t row);
+  llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments);
+  llvm::Expected<std::string> emit(Form form, llvm::ArrayRef<intent_host_argument> arguments);
+  std::string emitted; ///< the text of the last emit
+
+private:
+  /// What decides which code a call runs: variant, coverage values, known strides.
+  using Key = llvm::SmallVector<int64_t, 16>;
+  struct Variant {
+    block::ProgramOp program;
+    llvm::StringMap<int64_t> parameters; ///< of the configuration row
+    bool heavy = false;                  ///< does much work for each element of its arguments
+  };
+  struct Compiled {
+    Key key;
+    std::unique_ptr<NativeCode> code;
+    int64_t arenaBytes = 0;
+    std::vector<block::ExprAttr> groupSizes; ///< over launch symbols alone
+  };
+  /// One call, evaluated.
+  struct Call {
+    llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>, 12> symbols;
+    unsigned variant = 0;
+    llvm::SmallVector<int64_t, 4> coverage;
+    llvm::SmallVector<block::ViewFacts, 4> facts;
+    Key key;
+    llvm::SmallVector<int64_t, 32> frame; ///< without group sizes
+    int64_t elements = 0;
+    std::optional<int64_t> evaluate(block::ExprAttr expr) const;
+  };
+
+  Kernel() : context(mlir::MLIRContext::Threading::DISABLED) {}
+  llvm::Expected<Call> prepare(llvm::ArrayRef<intent_host_argument> arguments);
+  llvm::Error bindSymbols(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
+  llvm::Error pickVariant(Call &call);
+  void describeViews(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
+  void fillFrame(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
+  llvm::Expected<const Compiled *> find(const Call &call);
+  llvm::Expected<std::unique_ptr<Compiled>> compile(const Call &call, std::optional<Form> form, std::string *text);
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  block::KernelOp kernel;
+  std::vector<Variant> variants;
+  std::mutex compiling;             ///< guards the context and additions
+  std::shared_mutex table;          ///< guards `compiled`
+  std::vector<std::unique_ptr<Compiled>> compiled;
+};
+
+} // namespace intent::host
+
+#endif

@@ -1,0 +1,173 @@
+#include "ThreadPool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <sched.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace intent::host {
+
+namespace {
+
+struct Arena {
+  char *memory = nullptr;
+  size_t size = 0;
+  ~Arena() { free(memory); }
+  bool reserve(size_t bytes) {
+    if (bytes <= size) return true;
+    free(memory);
+    size = 0;
+    size_t rounded = (bytes + 4095) / 4096 * 4096;
+    memory = static_cast<char *>(aligned_alloc(4096, rounded));
+    if (memory) size = rounded;
+    return memory != nullptr;
+  }
+};
+
+// Ranges are handed out in order from a counter: each is contiguous, and a slow thread does not hold up the others.
+struct Job {
+  RangeWork work;
+  int64_t count, range;
+  std::atomic<int64_t> next{0};
+  void run(char *arena) {
+    for (int64_t begin; (begin = next.fetch_add(range)) < count;) work(begin, std::min(count, begin + range), arena);
+  }
+};
+
+class Pool {
+public:
+  explicit Pool(unsigned threads) : arenas(threads) {
+    for (unsigned i = 1; i < threads; ++i) workers.emplace_back([this, i] { serve(i); });
+  }
+  ~Pool() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      stop = true;
+    }
+    wake.notify_all();
+    for (std::thread &worker : workers) worker.join();
+  }
+  unsigned size() const { return arenas.size(); }
+
+  bool run(Job &job, size_t arenaBytes) {
+    for (Arena &arena : arenas)
+      if (!arena.reserve(arenaBytes)) return false;
+    busy = size() - 1;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      current = &job;
+      ++generation;
+    }
+    wake.notify_all();
+    job.run(arenas[0].memory);
+    for (unsigned spin = 0; busy.load(std::memory_order_acquire) && spin < 4000; ++spin) __builtin_ia32_pause();
+    std::unique_lock<std::mutex> lock(mutex);
+    done.wait(lock, [&] { return busy.load(std::memory_order_acquire) == 0; });
+    current = nullptr;
+    return true;
+  }
+
+private:
+  void serve(unsigned number);
+
+  std::vector<Arena> arenas;
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::condition_variable wake, done;
+  std::atomic<uint64_t> generation{0};
+  std::atomic<unsigned> busy{0};
+  Job *current = nullptr;
+  bool stop = false;
+};
+
+thread_local bool insideWork = false;
+
+void Pool::serve(unsigned number) {
+  insideWork = true;
+  uint64_t seen = 0;
+  for (;;) {
+    // A launch often follows the last one closely: look for a while before sleeping.
+    for (unsigned spin = 0; generation.load(std::memory_order_acquire) == seen && spin < 2000; ++spin) __builtin_ia32_pause();
+    Job *job;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      wake.wait(lock, [&] { return stop || generation.load(std::memory_order_relaxed) != seen; });
+      if (stop) return;
+      seen = generation.load(std::memory_order_relaxed);
+      job = current;
+    }
+    job->run(arenas[number].memory);
+    if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      std::lock_guard<std::mutex> lock(mutex);
+      done.notify_one();
+    }
+  }
+}
+
+unsigned affinityThreads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// What belongs to one process: a fork's child finds another process id and starts over, leaving the parent's memory
+// (whose threads and locks it cannot use) alone.
+struct Process {
+  pid_t pid = getpid();
+  std::mutex launching;
+  std::unique_ptr<Pool> pool;
+};
+std::atomic<Process *> process{nullptr};
+std::atomic<unsigned> wantedThreads{0};
+
+Process &thisProcess() {
+  Process *current = process.load(std::memory_order_acquire);
+  if (current && current->pid == getpid()) return *current;
+  auto *fresh = new Process;
+  if (process.compare_exchange_strong(current, fresh)) return *fresh;
+  delete fresh;
+  return *current;
+}
+
+bool runHere(int64_t count, size_t arenaBytes, RangeWork work) {
+  // Nested launches each need their own scratch; only the outermost keeps its memory.
+  static thread_local Arena kept;
+  Arena own;
+  Arena &arena = insideWork ? own : kept;
+  if (!arena.reserve(arenaBytes)) return false;
+  bool outer = insideWork;
+  insideWork = true;
+  work(0, count, arena.memory);
+  insideWork = outer;
+  return true;
+}
+
+} // namespace
+
+void setThreads(unsigned threads) { wantedThreads = threads; }
+
+bool runInstances(int64_t count, size_t arenaBytes, bool parallel, RangeWork work) {
+  if (count <= 0) return true;
+  if (!parallel || count == 1 || insideWork) return runHere(count, arenaBytes, work);
+  unsigned threads = wantedThreads.load();
+  if (!threads) threads = affinityThreads();
+  if (threads == 1) return runHere(count, arenaBytes, work);
+  Process &self = thisProcess();
+  std::unique_lock<std::mutex> lock(self.launching, std::try_to_lock);
+  if (!lock) return runHere(count, arenaBytes, work);
+  if (!self.pool || self.pool->size() != threads) self.pool = std::make_unique<Pool>(threads);
+  Job job{work, count, std::max<int64_t>(1, count / (int64_t(threads) * 4))};
+  insideWork = true;
+  bool ran = self.pool->run(job, arenaBytes);
+  insideWork = false;
+  return ran;
+}
+
+} // namespace intent::host
