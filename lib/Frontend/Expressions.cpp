@@ -10,7 +10,7 @@ using namespace intent::frontend;
 
 // The stack that a nesting level takes is bounded, and so is what inlining multiplies.
 static constexpr unsigned maxDepth = 400;
-static constexpr uint64_t maxWork = 4000000;
+static constexpr uint64_t maxWork = 1000000;
 
 FailureOr<Entity> Lowering::evaluate(NodeId node) {
   if (++work > maxWork) return error(node) << "the program expands to more than " << maxWork << " expressions";
@@ -63,8 +63,7 @@ FailureOr<Entity> Lowering::lookUp(StringRef name, NodeId at) {
   auto global = frame.function->names.find(name);
   if (global == frame.function->names.end()) return error(at) << "name '" << name << "' is not defined";
   FailureOr<Entity> entity = meaningOf(global->second, at);
-  if (succeeded(entity) && (entity->kind == Entity::Module || entity->kind == Entity::Foreign) && global->second.text != "intent" &&
-      global->second.text != "intent.language")
+  if (succeeded(entity) && entity->kind == Entity::Module && global->second.text != "intent" && global->second.text != "intent.language")
     entity->text = name.str(); // attributes of other modules are recorded as dotted names
   return entity;
 }

@@ -101,7 +101,7 @@ private:
     return op;
   }
   void record(mlir::Operation *op);
-  Value unique(mlir::Operation *op);
+  Value unique(mlir::Operation *op, bool reads = false);
   Value indexOp(BinaryKind kind, Value l, Value r, NodeId at);
   Value representative(Value scalar);
   ExtentAttr extentOf(Value scalar);
@@ -274,6 +274,7 @@ private:
   std::vector<Checked> checked;
   llvm::StringSet<> symbols;                     // view symbols
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
+  uint64_t writes = 0;                           // lowered so far: reads between two are equal
   uint64_t work = 0;                             // evaluated nodes
 };
 

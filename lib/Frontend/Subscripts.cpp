@@ -135,14 +135,15 @@ FailureOr<Entity> Lowering::subregion(const Entity &base, const IndexItem &item,
     Value skipped = make<kir::BinaryOp>(at, first.getType(), BinaryKind::Mul, first, source.step, false, false);
     begin = indexOp(BinaryKind::Add, source.begin, skipped, at);
   }
-  Value region = make<kir::SubregionOp>(at, DomainType::get(context, publish(extent)), base.value, bounds[0], bounds[1]);
+  Value region = unique(make<kir::SubregionOp>(at, DomainType::get(context, publish(extent)), base.value, bounds[0], bounds[1]));
   return regionEntity(region, begin, bounds[1], source.step);
 }
 
 //===- accesses ----------------------------------------------------------------------------------------===//
 
 Value Lowering::wholeAxis(ExtentAttr extent, NodeId at) {
-  return make<kir::DomainOp>(at, DomainType::get(context, publish(extent)), indexConstant(0, at), extentValue(extent, at), indexConstant(1, at));
+  Value begin = indexConstant(0, at), end = extentValue(extent, at), step = indexConstant(1, at);
+  return unique(make<kir::DomainOp>(at, DomainType::get(context, publish(extent)), begin, end, step));
 }
 
 FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis) {
@@ -211,7 +212,7 @@ FailureOr<Entity> Lowering::readItems(const Entity &base, ArrayRef<IndexItem> it
     // x[()] of a rank-zero view is a rank-zero tensor; t[()] of such a tensor is its scalar.
     bool asScalar = scalar && !(isView && source.empty()) && !(newAxes && source.empty());
     Type type = asScalar ? element : Type(tensorType(element, *shape));
-    if (isView) value = make<kir::ReadOp>(at, type, base.value, *indices);
+    if (isView) value = unique(make<kir::ReadOp>(at, type, base.value, *indices), /*reads=*/true);
     else if (source.empty() && !asScalar) value = base.value;
     else value = make<kir::ExtractOp>(at, type, base.value, *indices);
   }
@@ -289,5 +290,6 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
     *written = broadcastTo(*written, *shape, valueNode);
   }
   make<kir::WriteOp>(at, *written, base.value, *indices);
+  ++writes;
   return success();
 }

@@ -156,7 +156,7 @@ CASES = [
     ("[a] = (1,)", "List is not a target of the language", 5),
     # control
     ("for i in (1, 2):\n    pass", "a loop runs over a domain, range(...) or I.parallel(...), got a tuple of 2", 14),
-    ("for i in range(3):\n    pass\nelse:\n    pass", "a loop has no else in the language", 5, 4),
+    ("for i in range(3):\n    pass\nelse:\n    pass", "a loop has no else in the language", 9, 4),
     ("for i, j in range(3):\n    pass", "the variable of a loop over one domain is a name", 9),
     ("t = 0.5\nfor i in range(3):\n    t = (t, t)", "carry 't': expected the structure of literal 0.5, got a tuple of 2", 5, 2),
     ("t = x[0, 0]\nfor i in range(3):\n    t = n", "carry 't' of the loop at line {1} keeps its dtype and shape: expected f32 scalar, got i32 scalar after the body", 5, 2),
