@@ -16,11 +16,14 @@ build:
 	@scripts/setup.sh
 	@scripts/build.sh
 
-bench: build
-	@$(PYTHON) bench/run.py
+bench:
+	@scripts/setup.sh --tests
+	@scripts/build.sh
+	@for benchmark in bench/*_kernels.py; do echo "$$benchmark"; $(PYTHON) $$benchmark || exit 1; done
 
 format:
-	@git ls-files '*.h' '*.cpp' | xargs $(or $(CLANG_FORMAT),clang-format) -i
+	@test -x .venv/bin/clang-format || $(PYTHON) -m pip install -qq clang-format==22.1.8
+	@find include lib tools unittests \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | xargs .venv/bin/clang-format -i
 
 clean:
 	@rm -rf build .venv

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import intent
+import intent.language as I
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "triton:sm_90"
@@ -30,8 +31,7 @@ def load(path):
     return module
 
 
-def dtype_token(dtype):
-    return intent.language.dtype({np.float16: "f16", np.float32: "f32", np.float64: "f64"}[dtype])
+NAMES = {np.float16: "f16", np.float32: "f32", np.float64: "f64"}
 
 
 def timed(call):
@@ -160,8 +160,8 @@ def main():
     table = Table()
     for path in paths:
         for data, kernel, dtypes, inputs, reference, tolerance in load(path).main(np.random.default_rng(0)):
-            name, types = kernel.__name__, {symbol: dtype_token(dtype) for symbol, dtype in dtypes.items()}
-            data = f"{data} {'/'.join(str(token) for token in types.values())}"
+            name, types = kernel.__name__, {symbol: I.dtype(NAMES[dtype]) for symbol, dtype in dtypes.items()}
+            data = f"{data} {'/'.join(NAMES[dtype] for dtype in dtypes.values())}"
             runs = {"host": lambda: on_host(table, name, data, kernel, types, inputs, reference, tolerance),
                     GENERATED: lambda: generated(table, name, data, kernel, types)}
             if torch:

@@ -29,6 +29,7 @@ def suites(build, reports):
         yield (test.name, [test, "--gtest_brief=1", f"--gtest_output=xml:{report}"], report)
     yield ("house", [sys.executable, ROOT / "scripts/check_house.py"], None)
     yield ("reference", [sys.executable, ROOT / "scripts/generate_reference.py", "--check"], None)
+    yield ("readme", [sys.executable, ROOT / "scripts/generate_readme.py", "--check"], None)
 
 
 def count(report):

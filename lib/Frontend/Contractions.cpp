@@ -178,7 +178,7 @@ FailureOr<Entity> Lowering::lowerOuter(Call &call) {
   if (failed(requireArithmetic(element, call.node, "I.outer"))) return failure();
   Shape shape{kir::shapeOf((*values)[0].getType())[0], kir::shapeOf((*values)[1].getType())[0]};
   KirTensorType type = tensorType(element, shape);
-  Value l = make<kir::BroadcastOp>(call.nodes[0], type, (*values)[0], builder.getDenseI64ArrayAttr({0}));
-  Value r = make<kir::BroadcastOp>(call.nodes[1], type, (*values)[1], builder.getDenseI64ArrayAttr({1}));
+  Value l = repeat((*values)[0], shape, {0}, call.nodes[0]);
+  Value r = repeat((*values)[1], shape, {1}, call.nodes[1]);
   return Entity::ofValue(make<kir::BinaryOp>(call.node, type, BinaryKind::Mul, l, r, false, false));
 }

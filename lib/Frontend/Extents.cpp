@@ -68,6 +68,26 @@ Value Lowering::representative(Value scalar) {
   return chosen;
 }
 
+/// The visible equal of a constant or extent just made, which then goes; names of the author's stay on one operation.
+Value Lowering::unique(Operation *op) {
+  Value own = op->getResult(0), chosen = representative(own);
+  if (chosen == own) return own;
+  representatives.erase(own);
+  extents.erase(own);
+  op->erase();
+  return chosen;
+}
+
+/// Index arithmetic of the frontend's own, folded where operands are known.
+Value Lowering::indexOp(BinaryKind kind, Value l, Value r, NodeId at) {
+  std::optional<int64_t> a = extentOf(l).getConstant(), b = extentOf(r).getConstant();
+  bool additive = kind == BinaryKind::Add || kind == BinaryKind::Sub;
+  if (additive && a && b && std::abs(*a) < (1LL << 62) && std::abs(*b) < (1LL << 62)) return indexConstant(kind == BinaryKind::Add ? *a + *b : *a - *b, at);
+  if (additive && b == 0) return l;
+  if (kind == BinaryKind::Add && a == 0) return r;
+  return make<kir::BinaryOp>(at, l.getType(), kind, l, r, false, false);
+}
+
 ExtentAttr Lowering::extentOf(Value scalar) {
   auto found = extents.find(scalar);
   if (found != extents.end()) return found->second;
@@ -110,12 +130,12 @@ KirTensorType Lowering::tensorType(Type element, ArrayRef<ExtentAttr> shape) {
 }
 
 Value Lowering::indexConstant(int64_t value, NodeId at) {
-  return make<kir::ConstantOp>(at, builder.getIndexType(), builder.getIndexAttr(value));
+  return unique(make<kir::ConstantOp>(at, builder.getIndexType(), builder.getIndexAttr(value)));
 }
 
 Value Lowering::extentValue(ExtentAttr extent, NodeId at) {
   if (std::optional<int64_t> value = extent.getConstant()) return indexConstant(*value, at);
-  return make<kir::ExtentOp>(at, builder.getIndexType(), publish(extent));
+  return unique(make<kir::ExtentOp>(at, builder.getIndexType(), publish(extent)));
 }
 
 /// Atoms that the author never named show the name their value was assigned to, else "?".
@@ -205,6 +225,18 @@ Value Lowering::relabel(Value tensor, ArrayRef<ExtentAttr> shape, NodeId at) {
   return make<kir::ReshapeOp>(at, tensorType(kir::elementType(tensor.getType()), shape), tensor);
 }
 
+/// `kir.broadcast`; a broadcast of a broadcast is one.
+Value Lowering::repeat(Value value, ArrayRef<ExtentAttr> shape, ArrayRef<int64_t> axes, NodeId at) {
+  SmallVector<int64_t> composed(axes);
+  while (auto inner = value.getDefiningOp<kir::BroadcastOp>()) {
+    SmallVector<int64_t> through;
+    for (int64_t axis : inner.getAxes()) through.push_back(composed[axis]);
+    composed = std::move(through);
+    value = inner.getValue();
+  }
+  return make<kir::BroadcastOp>(at, tensorType(kir::elementType(value.getType()), shape), value, builder.getDenseI64ArrayAttr(composed));
+}
+
 /// Trailing-aligned broadcast; extents that a check made equal are renamed first.
 Value Lowering::broadcastTo(Value value, ArrayRef<ExtentAttr> shape, NodeId at) {
   ArrayRef<ExtentAttr> own = kir::shapeOf(value.getType());
@@ -218,7 +250,7 @@ Value Lowering::broadcastTo(Value value, ArrayRef<ExtentAttr> shape, NodeId at) 
   }
   if (!own.empty()) value = relabel(value, renamed, at);
   if (isa<KirTensorType>(value.getType()) && ArrayRef(renamed) == shape) return value;
-  return make<kir::BroadcastOp>(at, tensorType(kir::elementType(value.getType()), shape), value, builder.getDenseI64ArrayAttr(axes));
+  return repeat(value, shape, axes, at);
 }
 
 //===- final names -------------------------------------------------------------------------------------===//

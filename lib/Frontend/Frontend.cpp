@@ -13,7 +13,7 @@ using namespace intent;
 using namespace intent::frontend;
 using kir::ViewType;
 
-OwningOpRef<ModuleOp> intent::lowerToKir(const llvm::json::Object &object, MLIRContext &context) {
+OwningOpRef<ModuleOp> frontend::lowerToKir(const llvm::json::Object &object, MLIRContext &context) {
   context.loadDialect<kir::KirDialect>();
   Request request;
   if (std::optional<std::string> problem = parseRequest(object, request)) {
@@ -31,12 +31,20 @@ Location Lowering::location(NodeId node) {
   return FileLineColLoc::get(context, request.files[n.file], n.line, n.column + 1);
 }
 
+/// The whole expression, for the caret of a diagnostic.
+Location Lowering::extentOfText(NodeId node) {
+  if (node == noNode) return UnknownLoc::get(context);
+  const Node &n = request.node(node);
+  if (n.endLine != n.line || n.endColumn <= n.column) return location(node);
+  return FileLineColRange::get(builder.getStringAttr(request.files[n.file]), n.line, n.column + 1, n.endColumn + 1);
+}
+
 void Lowering::note(InFlightDiagnostic &diagnostic, NodeId node, const Twine &message) {
-  diagnostic.attachNote(location(node)) << message;
+  diagnostic.attachNote(extentOfText(node)) << message;
 }
 
 InFlightDiagnostic Lowering::error(NodeId node) {
-  InFlightDiagnostic diagnostic = emitError(location(node));
+  InFlightDiagnostic diagnostic = emitError(extentOfText(node));
   for (const Frame &frame : llvm::reverse(frames))
     if (frame.call != noNode) note(diagnostic, frame.call, "in '" + frame.function->name + "', called here");
   return diagnostic;
@@ -159,11 +167,7 @@ LogicalResult Lowering::buildInterface(const Function &function, ModuleOp module
     attributes.append("kir.name", builder.getStringAttr(p.name));
     FailureOr<Type> type = p.kind == Parameter::View ? viewType(p, attributes) : parameterDtype(p);
     if (failed(type)) return failure();
-    if (p.kind == Parameter::Scalar && p.fallback) {
-      FailureOr<TypedAttr> fallback = literalAttr(*p.fallback, *type, p.node);
-      if (failed(fallback)) return failure();
-      attributes.append("kir.default", *fallback);
-    }
+    if (p.kind == Parameter::Scalar && p.fallback && failed(literalAttr(*p.fallback, *type, p.node))) return failure(); // the launcher binds it
     types.push_back(*type);
     argumentAttributes.push_back(attributes.getDictionary(context));
     locations.push_back(NameLoc::get(builder.getStringAttr(p.name), location(p.node)));

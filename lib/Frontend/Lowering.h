@@ -63,6 +63,7 @@ public:
   // -- Frontend.cpp: the kernel's interface and diagnostics
 private:
   mlir::Location location(NodeId node);
+  mlir::Location extentOfText(NodeId node);
   mlir::InFlightDiagnostic error(NodeId node);
   mlir::InFlightDiagnostic unsupported(NodeId node);
   void note(mlir::InFlightDiagnostic &diagnostic, NodeId node, const llvm::Twine &message);
@@ -98,6 +99,8 @@ private:
     return op;
   }
   void record(mlir::Operation *op);
+  Value unique(mlir::Operation *op);
+  Value indexOp(BinaryKind kind, Value l, Value r, NodeId at);
   Value representative(Value scalar);
   ExtentAttr extentOf(Value scalar);
   ExtentAttr publish(ExtentAttr extent);
@@ -112,6 +115,7 @@ private:
   FailureOr<ExtentAttr> requireEqual(ExtentAttr a, ExtentAttr b, NodeId at, const llvm::Twine &what);
   void checkEqual(ExtentAttr a, ExtentAttr b, NodeId at, const llvm::Twine &what);
   FailureOr<Shape> broadcastShapes(llvm::ArrayRef<Operand> operands, llvm::ArrayRef<Value> values, NodeId at);
+  Value repeat(Value value, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value broadcastTo(Value value, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
   Value relabel(Value tensor, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
   void renameAtoms(mlir::ModuleOp module);

@@ -86,7 +86,7 @@ Value Lowering::keepAxes(Value reduced, ArrayRef<ExtentAttr> shape, ArrayRef<int
     kept.push_back(gone ? known(1) : extent);
     if (!gone) positions.push_back(i);
   }
-  return make<kir::BroadcastOp>(at, tensorType(kir::elementType(reduced.getType()), kept), reduced, builder.getDenseI64ArrayAttr(positions));
+  return repeat(reduced, kept, positions, at);
 }
 
 FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {

@@ -30,7 +30,7 @@ FailureOr<Entity> Lowering::makeDomain(const Entity &start, const Entity *stop, 
   } else if (knownStep && knownLength) {
     extent = known(*knownLength / *knownStep + (*knownLength % *knownStep != 0));
   } else if (knownStep != 1) {
-    auto op = [&](BinaryKind kind, Value l, Value r) -> Value { return make<kir::BinaryOp>(at, l.getType(), kind, l, r, false, false); };
+    auto op = [&](BinaryKind kind, Value l, Value r) { return indexOp(kind, l, r, at); };
     Value reach = op(BinaryKind::Add, op(BinaryKind::Sub, *end, *begin), op(BinaryKind::Sub, *stride, indexConstant(1, at)));
     extent = extentOf(op(BinaryKind::FloorDiv, reach, *stride));
   }

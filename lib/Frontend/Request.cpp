@@ -124,7 +124,7 @@ class Parser {
 public:
   Parser(const json::Object &object, Request &request) : object(object), request(request) {}
   std::optional<std::string> run() {
-    if (topLevel() && files() && nodes() && functions() && bindings()) return std::nullopt;
+    if (files() && nodes() && functions() && bindings()) return std::nullopt;
     return problem.empty() ? "malformed" : problem;
   }
 
@@ -134,7 +134,6 @@ private:
     if (problem.empty()) problem = formatv(format, std::forward<Args>(args)...).str();
     return false;
   }
-  bool topLevel();
   bool files();
   bool nodes();
   bool node(const json::Value &value, size_t number);
@@ -185,13 +184,6 @@ bool Parser::strings(const json::Value *value, const std::string &where, std::ve
   return true;
 }
 
-bool Parser::topLevel() {
-  if (!onlyKeys(object, "request", {"schema", "emit", "files", "nodes", "functions", "entry", "constexprs", "types", "target", "options", "tables", "tuning_config", "text"}))
-    return false;
-  if (object.get("schema") && object.getInteger("schema") != 1) return fail("schema: expected 1");
-  return true;
-}
-
 bool Parser::files() {
   const json::Array *array = object.getArray("files");
   if (!array) return fail("files: expected a list");
@@ -234,6 +226,8 @@ bool Parser::node(const json::Value &value, size_t number) {
   node.file = place[0];
   node.line = place[1];
   node.column = place[2];
+  node.endLine = place[3];
+  node.endColumn = place[4];
   const NodeSpec *spec = find_if(nodeSpecs, [&](const NodeSpec &s) { return s.name == *name; });
   if (spec == std::end(nodeSpecs)) {
     if (!fields->empty()) return fail("nodes[{0}]: kind '{1}' has no fields", number, *name);

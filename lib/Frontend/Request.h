@@ -56,7 +56,7 @@ struct Node {
   };
   NodeKind kind = NodeKind::Foreign;
   std::string name; // the Python class name
-  unsigned file = 0, line = 1, column = 0;
+  unsigned file = 0, line = 1, column = 0, endLine = 1, endColumn = 0;
   std::vector<Field> fields;
   Constant constant;
 };

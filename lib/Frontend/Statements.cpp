@@ -56,6 +56,8 @@ void Lowering::nameValue(const Entity &entity, StringRef name) {
   Operation *op = entity.value.getDefiningOp();
   if (!op || op->getNumResults() != 1 || isa<NameLoc>(op->getLoc())) return;
   op->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
+  // A broadcast may be composed into the one behind it; what it repeats carries the name too.
+  if (auto broadcast = dyn_cast<kir::BroadcastOp>(op)) nameValue(Entity::ofValue(broadcast.getValue()), name);
 }
 
 Flow Lowering::assign(NodeId target, const Entity &value, NodeId valueNode) {

@@ -121,14 +121,14 @@ FailureOr<Entity> Lowering::subregion(const Entity &base, const IndexItem &item,
   } else {
     // Members before a coordinate c: ceil((c - begin) / step).
     auto before = [&](Value c) -> Value {
-      auto op = [&](BinaryKind kind, Value l, Value r) -> Value { return make<kir::BinaryOp>(at, l.getType(), kind, l, r, false, false); };
+      auto op = [&](BinaryKind kind, Value l, Value r) { return indexOp(kind, l, r, at); };
       Value reach = op(BinaryKind::Add, op(BinaryKind::Sub, c, source.begin), op(BinaryKind::Sub, source.step, indexConstant(1, at)));
       return op(BinaryKind::FloorDiv, reach, source.step);
     };
     Value first = before(bounds[0]), last = before(bounds[1]);
     extent = extentOf(last) - extentOf(first);
     Value skipped = make<kir::BinaryOp>(at, first.getType(), BinaryKind::Mul, first, source.step, false, false);
-    begin = make<kir::BinaryOp>(at, first.getType(), BinaryKind::Add, source.begin, skipped, false, false);
+    begin = indexOp(BinaryKind::Add, source.begin, skipped, at);
   }
   Value region = make<kir::SubregionOp>(at, DomainType::get(context, publish(extent)), base.value, bounds[0], bounds[1]);
   return regionEntity(region, begin, bounds[1], source.step);
@@ -236,7 +236,7 @@ FailureOr<Entity> Lowering::readItems(const Entity &base, ArrayRef<IndexItem> it
     }
   }
   keep(shape->size() - next);
-  return Entity::ofValue(make<kir::BroadcastOp>(at, tensorType(element, result), value, builder.getDenseI64ArrayAttr(axes)));
+  return Entity::ofValue(repeat(value, result, axes, at));
 }
 
 LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode) {

@@ -87,8 +87,8 @@ def case_bool_views(rng):
     t, n, v = _flat("logic", [("p", "i1", ["N"], "in"), ("q", "i1", ["N"], "in"), ("r", "i1", ["N"], "out"), ("s", "f32", ["N"], "out")])
     p, q = (t.load(w, [(n, [0])], [(v, [0])], 0, w + "_tile") for w in "pq")
     t.store(t.binary("and", t.unary("not", p), q), "r", [(n, [0])], [(v, [0])])
-    t.store(t.select(t.binary("xor", p, q), t.const(1.5, "f32"), -2.0), "s", [(n, [0])], [(v, [0])]) if False else t.store(
-        t.select(t.binary("xor", p, q, "differ"), t.broadcast(t.const(1.5, "f32"), ["BN"]), t.const(-2.0, "f32")), "s", [(n, [0])], [(v, [0])])
+    sides = t.broadcast(t.const(1.5, "f32"), ["BN"]), t.const(-2.0, "f32")
+    t.store(t.select(t.binary("xor", p, q, "differ"), *sides), "s", [(n, [0])], [(v, [0])])
     a, b = rng.random(99) < 0.5, rng.random(99) < 0.5
     return t, [a, b, np.zeros(99, bool), np.zeros(99, np.float32)], {2: ~a & b, 3: np.where(a ^ b, 1.5, -2.0)}, 0
 
@@ -188,6 +188,23 @@ def matmul(element="f16", rows=None, target="sm_90", accumulator="f32", out=None
     erf = t.unary("erf", t.binary("mul", value, 0.7071067811865476))
     gelu = t.at(15).binary("mul", t.binary("mul", value, 0.5), t.binary("add", erf, 1.0), "gelu")
     t.at(16).store(gelu if out == "f32" else t.cast(gelu, out), "y", [(m, [0]), (n, [1])], [(vm, [0]), (vn, [1])])
+    return t
+
+
+def plain_matmul(element, accumulator, target="sm_90"):
+    """y = a @ b in the accumulation dtype."""
+    t = Text("product", [("a", element, ["M", "K"], "in"), ("b", element, ["K", "N"], "in"), ("y", accumulator, ["M", "N"], "out")], ['"M"', '"N"', '"K"'],
+             [("BM", [16]), ("BN", [16]), ("BK", [16])], size='ceil_div("M", BM)', target=target)
+    m, vm = _rows(t)
+    n = t.lanes(t.const(0), "BN", "n")
+    vn = t.compare("lt", n, t.extent('"N"'))
+    with t.loop(t.const(0), t.extent('"K"'), t.param("BK"), [t.broadcast(t.const(0.0, accumulator), ["BM", "BN"])]) as (k0, (acc,), finish):
+        k = t.lanes(k0, "BK", "k")
+        vk = t.compare("lt", k, t.extent('"K"'))
+        a = t.load("a", [(m, [0]), (k, [1])], [(vm, [0]), (vk, [1])], 0, "a_tile")
+        b = t.load("b", [(k, [0]), (n, [1])], [(vk, [0]), (vn, [1])], 0, "b_tile")
+        finish(t.contract(a, b, acc, "acc"))
+    t.store(finish.results[0], "y", [(m, [0]), (n, [1])], [(vm, [0]), (vn, [1])])
     return t
 
 
@@ -321,7 +338,7 @@ def case_online_softmax(rng):
     with t.loop(t.const(0), N, t.param("BN"), [low, zero]) as (n0, (mx, s), finish):
         n, vn, x = chunk(n0)
         new = t.binary("maximum", mx, t.reduce(x, -1e30, 1, lambda t, a, b: t.binary("maximum", a, b)), "new_max")
-        e = t.select(vn, t.unary("exp", t.binary("sub", x, new)), t.const(0.0, "f32")) if False else t.unary("exp", t.binary("sub", x, new))
+        e = t.unary("exp", t.binary("sub", x, new))
         e = t.select(t.broadcast(vn, ["BM", "BN"], [1]), e, t.const(0.0, "f32"))
         scaled = t.binary("mul", s, t.unary("exp", t.binary("sub", mx, new)))
         finish(new, t.binary("add", scaled, t.reduce(e, 0.0, 1, lambda t, a, b: t.binary("add", a, b)), "total"))
@@ -330,7 +347,6 @@ def case_online_softmax(rng):
     with t.loop(t.const(0), N, t.param("BN")) as (n0, _, finish2):
         n, vn, x = chunk(n0)
         t.store(t.binary("div", t.unary("exp", t.binary("sub", x, mx)), s), "y", [(m, [0]), (n, [1])], [(vm, [0]), (vn, [1])])
-        finish2_done = True
     x = rng.standard_normal((5, 45)).astype(np.float32) * 3
     e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
     return t, [x, np.zeros_like(x)], {1: e / e.sum(1, keepdims=True)}, 1e-5

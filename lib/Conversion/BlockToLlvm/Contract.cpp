@@ -36,7 +36,7 @@ static Buffer packLhs(Codegen &cg, Value lhs, const Contraction &c) {
     if (rank == 2) buffer.strides.insert(buffer.strides.begin(), 0);
     return buffer;
   }
-  Nest nest(cg, extents, {Root{lhs, all}});
+  Nest nest(cg, extents, {Root{lhs, all}}, {}, storageBytes(c.compute));
   Buffer buffer = cg.allocate(c.compute, extents);
   if (nest.innerAxis() == rank - 2 && nest.lanes() > 1) {
     buffer.strides[rank - 2] = 1;
@@ -56,7 +56,7 @@ static Buffer packRhs(Codegen &cg, Value rhs, const Contraction &c) {
   SmallVector<int64_t, 4> extents = constantExtents(rhs.getType());
   unsigned rank = extents.size();
   SmallVector<unsigned, 4> all = identityAxes(rank), outer;
-  Nest nest(cg, extents, {Root{rhs, all}});
+  Nest nest(cg, extents, {Root{rhs, all}}, {}, storageBytes(c.compute));
   Buffer buffer = cg.allocate(c.compute, extents);
   nest.setSkippable(cg.plan->guard(rhs));
   for (unsigned axis : all)

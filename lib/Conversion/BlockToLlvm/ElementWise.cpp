@@ -185,9 +185,17 @@ LV Scalars::multiplyAccumulate(Type element, LV x, LV y, LV z) {
 LV Scalars::fma(Type element, LV x, LV y, LV z) {
   if (!isa<FloatType>(element)) return b.CreateAdd(b.CreateMul(x, y), z);
   if (element.isF32() || element.isF64()) return exactFma(x, y, z);
-  // The product of narrow values is exact in f64, and so is the direction of the sum's rounding.
-  llvm::Type *d = shapedLike(b.getDoubleTy(), x->getType());
-  LV sum = b.CreateFAdd(b.CreateFMul(b.CreateFPExt(x, d), b.CreateFPExt(y, d)), b.CreateFPExt(z, d));
+  // The product of narrow values is exact in f64; where the sum is not, its last bit keeps what was lost, so that the
+  // rounding to the narrow format sees it.
+  llvm::Type *d = shapedLike(b.getDoubleTy(), x->getType()), *i = shapedLike(b.getInt64Ty(), x->getType());
+  LV product = b.CreateFMul(b.CreateFPExt(x, d), b.CreateFPExt(y, d)), addend = b.CreateFPExt(z, d);
+  LV nearest = b.CreateFAdd(product, addend), shift = b.CreateFSub(nearest, product);
+  LV lost = b.CreateFAdd(b.CreateFSub(product, b.CreateFSub(nearest, shift)), b.CreateFSub(addend, shift));
+  LV bits = b.CreateBitCast(nearest, i), one = llvm::ConstantInt::get(i, 1);
+  LV outward = b.CreateFCmpOGT(b.CreateFMul(lost, intrinsic(llvm::Intrinsic::copysign, {number(d, 1), nearest})), number(d, 0));
+  LV odd = b.CreateSelect(outward, b.CreateAdd(bits, one), b.CreateSub(bits, one));
+  LV even = b.CreateICmpEQ(b.CreateAnd(bits, one), llvm::ConstantInt::get(i, 0));
+  LV sum = b.CreateBitCast(b.CreateSelect(b.CreateAnd(even, b.CreateFCmpONE(lost, number(d, 0))), odd, bits), d);
   return round(element, truncateToOdd(sum));
 }
 

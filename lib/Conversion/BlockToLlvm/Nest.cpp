@@ -8,9 +8,10 @@ using namespace intent;
 
 namespace intent::block::host {
 
-Nest::Nest(Codegen &cg, ArrayRef<int64_t> extents, ArrayRef<Root> roots, StoreOp stored)
+Nest::Nest(Codegen &cg, ArrayRef<int64_t> extents, ArrayRef<Root> roots, StoreOp stored, unsigned bytes)
     : cg(cg), b(cg.b), plan(*cg.plan), extents(extents.begin(), extents.end()), indices(extents.size()), depths(extents.size()) {
   Survey found;
+  found.bytes = bytes;
   found.scores.assign(extents.size(), 0);
   for (const Root &root : roots) {
     survey(root.value, root.axes, found);

@@ -27,8 +27,8 @@ struct Root {
 class Nest {
 public:
   /// `roots` are all that the nest evaluates; they decide the inner axis and the vector width. `stored` has more say
-  /// where accesses along the candidate axes differ.
-  Nest(Codegen &cg, llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<Root> roots, StoreOp stored = {});
+  /// where accesses along the candidate axes differ. `bytes` is the width of an element that the nest makes of them.
+  Nest(Codegen &cg, llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<Root> roots, StoreOp stored = {}, unsigned bytes = 0);
 
   unsigned innerAxis() const { return inner; }
   unsigned lanes() const { return width; }

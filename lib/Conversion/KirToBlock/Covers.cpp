@@ -76,7 +76,7 @@ private:
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
   void giveCoverage(Cover &cover, AxisId id, Variant &variant);
-  std::string parameterName(StringRef prefix, AxisId id);
+  std::string parameterName(StringRef prefix, StringRef column, AxisId id);
   void declare(Variant &variant, ParameterAttr parameter);
   LogicalResult readForced();
   LogicalResult applyForced(const GroupFacts &g, Group &group, Variant &variant);
@@ -248,8 +248,8 @@ SmallVector<AxisId> Assignment::fragmentOrder(const GroupFacts &group) {
 
 //===- parameters --------------------------------------------------------------------------------------===//
 
-std::string Assignment::parameterName(StringRef prefix, AxisId id) {
-  auto [it, fresh] = names.try_emplace({prefix.str(), id});
+std::string Assignment::parameterName(StringRef prefix, StringRef column, AxisId id) {
+  auto [it, fresh] = names.try_emplace({(prefix + column).str(), id});
   if (!fresh) return it->second;
   SmallVector<StringAttr> atoms = facts.axis(id).extent.getAtoms();
   std::string stem = atoms.size() == 1 && llvm::all_of(atoms[0].getValue(), [](char c) { return llvm::isAlnum(c) || c == '_'; }) ? atoms[0].str() : "X";
@@ -264,7 +264,7 @@ void Assignment::declare(Variant &variant, ParameterAttr parameter) {
 
 void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant) {
   if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) high = std::max<int64_t>(low, std::min<int64_t>(high, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent))));
-  cover.parameter = parameterName("B", id);
+  cover.parameter = parameterName("B", column, id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
   SmallVector<int64_t> domain;
   for (int64_t v = low; v <= high; v *= 2) domain.push_back(v);
@@ -279,7 +279,7 @@ void Assignment::giveCoverage(Cover &cover, AxisId id, Variant &variant) {
     cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent)));
     return;
   }
-  cover.parameter = parameterName("C", id);
+  cover.parameter = parameterName("C", "", id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
   Builder b(context);
   declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{}, StringAttr(),

@@ -264,6 +264,9 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
       own(axes[id].step);
     }
     for (AxisId id : axesOf(op)) llvm::erase(free, find(id));
+    if (auto loop = dyn_cast<ForOp>(op)) // what carries vary over is what the result is read at
+      for (unsigned i = 0; i < loop.getInits().size(); ++i)
+        for (AxisId id : carryAxes(loop, i)) llvm::erase(free, find(id));
     for (const Index *c : coordinates) own(c);
   }
   return freeOf.emplace(demand, std::move(free)).first->second;

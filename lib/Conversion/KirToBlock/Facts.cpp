@@ -244,16 +244,17 @@ void Facts::forget() {
 }
 
 void Facts::formClasses() {
-  struct Load {
-    ReadOp read;
+  struct Touch {
+    Value view;
     Coordinates at;
   };
-  SmallVector<Load> loads;
+  SmallVector<Touch> touches;
   SmallVector<std::pair<AxisId, AxisId>> carried;
   for (auto &effect : effects) {
     SmallVector<AxisId> together(effect->parallel);
     llvm::append_range(together, axesOf(effect->op));
     addConflicts(together);
+    if (WriteOp write = effect->write()) touches.push_back({write.getView(), writeCoordinates(write)});
   }
   DemandSet seen;
   for (Effect *root : roots)
@@ -264,7 +265,7 @@ void Facts::formClasses() {
       if (op && isa<ReduceOp, ContractOp>(op)) llvm::append_range(together, axesOf(op));
       addConflicts(together);
       if (auto read = dyn_cast_or_null<ReadOp>(op); read && !forwarded(read, demand.second))
-        loads.push_back({read, viewCoordinates(read, read.getIndices(), demand.second)});
+        touches.push_back({read.getView(), viewCoordinates(read, read.getIndices(), demand.second)});
       if (auto loop = dyn_cast_or_null<ForOp>(op)) {
         auto result = cast<OpResult>(demand.first).getResultNumber();
         for (auto [id, at] : llvm::zip(carryAxes(loop, result), demand.second))
@@ -276,12 +277,12 @@ void Facts::formClasses() {
             if (at->kind == Index::Axis) carried.emplace_back(id, at->axis);
     }
   for (auto pair : carried) unify(pair);
-  for (size_t i = 0; i < loads.size(); ++i)
+  for (size_t i = 0; i < touches.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
-      if (loads[i].read.getView() != loads[j].read.getView()) continue;
+      if (touches[i].view != touches[j].view) continue;
       SmallVector<std::pair<AxisId, AxisId>> pairs;
       bool same = true;
-      for (auto [a, b] : llvm::zip_equal(loads[i].at, loads[j].at)) {
+      for (auto [a, b] : llvm::zip_equal(touches[i].at, touches[j].at)) {
         if (a == b) continue;
         if (a->kind == Index::Axis && b->kind == Index::Axis) pairs.emplace_back(a->axis, b->axis);
         else same = false;

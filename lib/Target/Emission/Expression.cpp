@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
 
 using namespace intent;
 using namespace intent::block;
@@ -61,7 +62,15 @@ std::string pythonFloat(const llvm::APFloat &value) {
   if (value.isNaN()) return "float(\"nan\")";
   if (value.isInfinity()) return value.isNegative() ? "float(\"-inf\")" : "float(\"inf\")";
   llvm::SmallString<32> text;
-  value.toString(text, /*FormatPrecision=*/0, /*FormatMaxPadding=*/7, /*TruncateZero=*/false);
+  for (unsigned digits = 1;; ++digits) {
+    text.clear();
+    value.toString(text, digits, /*FormatMaxPadding=*/7, /*TruncateZero=*/true);
+    llvm::APFloat back(value.getSemantics());
+    auto status = back.convertFromString(text, llvm::APFloat::rmNearestTiesToEven);
+    if (!status) llvm::consumeError(status.takeError());
+    else if (back.bitwiseIsEqual(value)) break;
+    if (digits == 20) break;
+  }
   for (char &c : text)
     if (c == 'E') c = 'e';
   if (!llvm::StringRef(text).contains('.') && !llvm::StringRef(text).contains('e')) text += ".0";

@@ -16,21 +16,45 @@ ExprAttr add(ExprAttr a, ExprAttr b) { return ExprAttr::apply(ExprKind::Add, {a,
 ExprAttr mul(ExprAttr a, ExprAttr b) { return ExprAttr::apply(ExprKind::Mul, {a, b}); }
 ExprAttr min(ExprAttr a, ExprAttr b) { return ExprAttr::apply(ExprKind::Min, {a, b}); }
 
+using Bound = std::optional<int64_t>;
+
+Bound addBounds(Bound a, Bound b) {
+  int64_t sum;
+  return a && b && !llvm::AddOverflow(*a, *b, sum) ? Bound(sum) : std::nullopt;
+}
+// Of factors that are not negative.
+Bound mulBounds(Bound a, Bound b) {
+  int64_t product;
+  return a && b && *a >= 0 && *b >= 0 && !llvm::MulOverflow(*a, *b, product) ? Bound(product) : std::nullopt;
+}
+Bound smaller(Bound a, Bound b) { return a && b ? Bound(std::min(*a, *b)) : std::nullopt; }
+Bound larger(Bound a, Bound b) { return a && b ? Bound(std::max(*a, *b)) : a ? a : b; }
+
 // Launch symbols are extents and strides or integer arguments; only extents are known not to be negative.
-bool exprNonNegative(ExprAttr e) {
+Bound lowerBoundOf(ExprAttr e) {
   ArrayRef<ExprAttr> v = e.getOperands();
   switch (e.getKind()) {
-  case ExprKind::Constant: return e.getValue() >= 0;
-  case ExprKind::Symbol: return !e.getSymbol().getValue().starts_with("%") && !e.getSymbol().getValue().contains('.');
-  case ExprKind::Parameter: case ExprKind::Pow2Ceil: return true;
-  case ExprKind::Add: case ExprKind::Mul: case ExprKind::Min: return exprNonNegative(v[0]) && exprNonNegative(v[1]);
-  case ExprKind::Max: return exprNonNegative(v[0]) || exprNonNegative(v[1]);
-  case ExprKind::FloorDiv: case ExprKind::CeilDiv: return exprNonNegative(v[0]);
-  case ExprKind::Select: return exprNonNegative(v[1]) && exprNonNegative(v[2]);
-  case ExprKind::Sub: return false;
-  default: return true;
+  case ExprKind::Constant: return e.getValue();
+  case ExprKind::Symbol: {
+    StringRef name = e.getSymbol().getValue();
+    return name.starts_with("%") || name.contains('.') ? std::nullopt : Bound(0);
+  }
+  case ExprKind::Parameter: case ExprKind::Pow2Ceil: return 1;
+  case ExprKind::Add: return addBounds(lowerBoundOf(v[0]), lowerBoundOf(v[1]));
+  case ExprKind::Sub: return v[1].getConstant() ? addBounds(lowerBoundOf(v[0]), -*v[1].getConstant()) : std::nullopt;
+  case ExprKind::Mul: return mulBounds(lowerBoundOf(v[0]), lowerBoundOf(v[1]));
+  case ExprKind::Min: return smaller(lowerBoundOf(v[0]), lowerBoundOf(v[1]));
+  case ExprKind::Max: return larger(lowerBoundOf(v[0]), lowerBoundOf(v[1]));
+  case ExprKind::FloorDiv: return lowerBoundOf(v[0]).value_or(-1) >= 0 ? Bound(0) : std::nullopt;
+  case ExprKind::CeilDiv: {
+    Bound numerator = lowerBoundOf(v[0]);
+    return numerator.value_or(-1) < 0 ? std::nullopt : Bound(*numerator > 0);
+  }
+  case ExprKind::Select: return smaller(lowerBoundOf(v[1]), lowerBoundOf(v[2]));
+  default: return 0;
   }
 }
+bool exprNonNegative(ExprAttr e) { return lowerBoundOf(e).value_or(-1) >= 0; }
 
 ExprAttr max(ExprAttr a, ExprAttr b) {
   if (a.getConstant() == 0 && exprNonNegative(b)) return b;
@@ -44,13 +68,6 @@ ExprAttr absolute(ExprAttr e) {
 }
 
 bool isIndex(Value value) { return elementType(value.getType()).isIndex(); }
-
-std::optional<int64_t> constantOf(Value value) {
-  if (auto constant = value.getDefiningOp<ConstantOp>())
-    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue())) return integer.getInt();
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) return constantOf(broadcast.getValue());
-  return std::nullopt;
-}
 } // namespace
 
 ExprAttr IndexWidths::magnitude(Value value) {
@@ -101,9 +118,17 @@ ExprAttr IndexWidths::computeMagnitude(Value value) {
       .Case([&](BinaryOp op) -> ExprAttr {
         Value a = op.getLhs(), b = op.getRhs();
         switch (op.getKind()) {
-        case BinaryKind::Add: case BinaryKind::Sub: return both(a, b, add);
+        case BinaryKind::Add: return both(a, b, add);
+        case BinaryKind::Sub:
+          // Less than what it starts from, where the result is not negative either.
+          if (nonNegative(a) && nonNegative(b) && nonNegative(op)) return magnitude(a);
+          return both(a, b, add);
         case BinaryKind::Mul: return both(a, b, mul);
-        case BinaryKind::FloorDiv: return magnitude(a);
+        case BinaryKind::FloorDiv: {
+          ExprAttr x = magnitude(a);
+          auto divisor = b.getDefiningOp<ParamOp>();
+          return x && divisor && nonNegative(a) && lowerBoundOf(divisor.getValue()).value_or(0) > 0 ? ExprAttr::apply(ExprKind::FloorDiv, {x, divisor.getValue()}) : x;
+        }
         case BinaryKind::Mod: return magnitude(b);
         case BinaryKind::Minimum:
           // The smaller of two that are not negative is below either bound.
@@ -123,62 +148,97 @@ ExprAttr IndexWidths::computeMagnitude(Value value) {
       .Default([](Operation *) { return ExprAttr(); });
 }
 
-bool IndexWidths::nonNegative(Value value) {
-  auto found = signs.find(value);
-  if (found != signs.end()) return found->second;
-  signs[value] = false;
-  return signs[value] = computeNonNegative(value);
+std::optional<int64_t> IndexWidths::lowerBound(Value value) {
+  auto found = lowerBounds.find(value);
+  if (found != lowerBounds.end()) return found->second;
+  lowerBounds[value] = std::nullopt;
+  return lowerBounds[value] = computeLowerBound(value);
 }
 
-bool IndexWidths::computeNonNegative(Value value) {
-  if (isa<IntegerType>(elementType(value.getType())) && isUnsignedInteger(elementType(value.getType()))) return true;
+// `rows - first` where `first = p // (height * columns) * height` and p counts rows * columns instances: the
+// group of a swizzle always has a row.
+static bool startsAGroup(Value rows, Value first) {
+  auto strip = [](Value v, BinaryKind kind) {
+    auto op = v.getDefiningOp<BinaryOp>();
+    return op && op.getKind() == kind ? op : BinaryOp();
+  };
+  auto sameValue = [](Value a, Value b) {
+    if (a == b) return true;
+    auto x = a.getDefiningOp<ParamOp>(), y = b.getDefiningOp<ParamOp>();
+    return x && y && x.getValue() == y.getValue();
+  };
+  BinaryOp product = strip(first, BinaryKind::Mul);
+  BinaryOp quotient = product ? strip(product.getLhs(), BinaryKind::FloorDiv) : BinaryOp();
+  BinaryOp perGroup = quotient ? strip(quotient.getRhs(), BinaryKind::Mul) : BinaryOp();
+  if (!perGroup || !sameValue(perGroup.getLhs(), product.getRhs())) return false;
+  // The extents of the decoded space: ceil_div as (extent + b - 1) // b, or the extent itself.
+  auto spell = [](Value v) -> ExprAttr {
+    auto extent = [](Value v) -> ExprAttr {
+      auto argument = dyn_cast<BlockArgument>(v);
+      auto program = argument ? dyn_cast<ProgramOp>(argument.getOwner()->getParentOp()) : ProgramOp();
+      if (!program || argument.getArgNumber() < program.getNumPublicArguments()) return {};
+      return cast<ExprAttr>(program.getPrivates()[argument.getArgNumber() - program.getNumPublicArguments()]);
+    };
+    if (ExprAttr whole = extent(v)) return whole;
+    auto division = v.getDefiningOp<BinaryOp>();
+    auto block = division && division.getKind() == BinaryKind::FloorDiv ? division.getRhs().getDefiningOp<ParamOp>() : ParamOp();
+    auto sum = block ? division.getLhs().getDefiningOp<BinaryOp>() : BinaryOp();
+    ExprAttr base = sum && sum.getKind() == BinaryKind::Add ? extent(sum.getLhs()) : ExprAttr();
+    return base ? ExprAttr::apply(ExprKind::CeilDiv, {base, block.getValue()}) : ExprAttr();
+  };
+  auto instance = dyn_cast<BlockArgument>(quotient.getLhs());
+  auto group = instance ? dyn_cast<GroupOp>(instance.getOwner()->getParentOp()) : GroupOp();
+  ExprAttr r = spell(rows), c = spell(perGroup.getRhs());
+  return group && r && c && group.getSize() == ExprAttr::apply(ExprKind::Mul, {r, c});
+}
+
+std::optional<int64_t> IndexWidths::computeLowerBound(Value value) {
+  if (isa<IntegerType>(elementType(value.getType())) && isUnsignedInteger(elementType(value.getType()))) return 0;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
-    if (isa<GroupOp>(parent)) return true;
+    if (isa<GroupOp>(parent)) return 0;
     if (auto own = dyn_cast<ProgramOp>(parent)) {
       unsigned publics = own.getNumPublicArguments();
-      return argument.getArgNumber() >= publics && exprNonNegative(cast<ExprAttr>(own.getPrivates()[argument.getArgNumber() - publics]));
+      return argument.getArgNumber() < publics ? std::nullopt : lowerBoundOf(cast<ExprAttr>(own.getPrivates()[argument.getArgNumber() - publics]));
     }
     auto loop = dyn_cast<scf::ForOp>(parent);
-    return loop && argument == loop.getInductionVar() && nonNegative(loop.getLowerBound());
+    return loop && argument == loop.getInductionVar() ? lowerBound(loop.getLowerBound()) : std::nullopt;
   }
-  return llvm::TypeSwitch<Operation *, bool>(value.getDefiningOp())
-      .Case([&](ConstantOp op) { return isa<IntegerAttr>(op.getValue()) && !cast<IntegerAttr>(op.getValue()).getValue().isNegative(); })
-      .Case([&](ParamOp op) { return exprNonNegative(op.getValue()); })
-      .Case([&](LanesOp op) { return nonNegative(op.getBase()) && nonNegative(op.getStep()); })
-      .Case<BroadcastOp, TransposeOp>([&](auto op) { return nonNegative(op.getValue()); })
+  bool index = isIndex(value);
+  return llvm::TypeSwitch<Operation *, Bound>(value.getDefiningOp())
+      .Case([&](ConstantOp op) {
+        auto integer = dyn_cast<IntegerAttr>(op.getValue());
+        return integer && integer.getValue().getSignificantBits() <= 64 ? Bound(integer.getValue().getSExtValue()) : std::nullopt;
+      })
+      .Case([&](ParamOp op) { return lowerBoundOf(op.getValue()); })
+      .Case([&](LanesOp op) { return nonNegative(op.getStep()) ? lowerBound(op.getBase()) : std::nullopt; })
+      .Case<BroadcastOp, TransposeOp>([&](auto op) { return lowerBound(op.getValue()); })
       .Case([&](CastOp op) {
         auto from = dyn_cast<IntegerType>(elementType(op.getValue().getType()));
-        return nonNegative(op.getValue()) && (!from || from.getWidth() < 64);
+        return !from && !isIndex(op.getValue()) ? std::nullopt : from && from.getWidth() == 64 && from.isUnsigned() ? std::nullopt : lowerBound(op.getValue());
       })
-      .Case([&](SelectOp op) { return nonNegative(op.getTrueValue()) && nonNegative(op.getFalseValue()); })
-      .Case([&](BinaryOp op) {
-        bool a = nonNegative(op.getLhs()), b = nonNegative(op.getRhs());
+      .Case([&](SelectOp op) { return smaller(lowerBound(op.getTrueValue()), lowerBound(op.getFalseValue())); })
+      .Case([&](BinaryOp op) -> Bound {
+        Bound a = lowerBound(op.getLhs()), b = lowerBound(op.getRhs());
         switch (op.getKind()) {
-        case BinaryKind::Add: case BinaryKind::Mul: case BinaryKind::FloorDiv: case BinaryKind::Minimum: return isIndex(value) && a && b;
-        case BinaryKind::Maximum: case BinaryKind::And: return a || b;
-        case BinaryKind::Mod: return b;
-        case BinaryKind::Shr: return a;
-        default: return false;
+        case BinaryKind::Add: return index ? addBounds(a, b) : std::nullopt;
+        case BinaryKind::Sub: {
+          if (!index) return std::nullopt;
+          auto constant = op.getRhs().getDefiningOp<ConstantOp>();
+          if (constant && b && *b != INT64_MIN) return addBounds(a, -*b);
+          return startsAGroup(op.getLhs(), op.getRhs()) ? Bound(1) : std::nullopt;
+        }
+        case BinaryKind::Mul: return index ? mulBounds(a, b) : std::nullopt;
+        case BinaryKind::FloorDiv: return a.value_or(-1) >= 0 && b.value_or(-1) >= 0 ? Bound(0) : std::nullopt;
+        case BinaryKind::Minimum: return smaller(a, b);
+        case BinaryKind::Maximum: return larger(a, b);
+        case BinaryKind::And: return a.value_or(-1) >= 0 || b.value_or(-1) >= 0 ? Bound(0) : std::nullopt;
+        case BinaryKind::Mod: return b.value_or(-1) >= 0 ? Bound(0) : std::nullopt;
+        case BinaryKind::Shr: return a.value_or(-1) >= 0 ? Bound(0) : std::nullopt;
+        default: return std::nullopt;
         }
       })
-      .Default([](Operation *) { return false; });
-}
-
-bool IndexWidths::positive(Value value) {
-  if (std::optional<int64_t> constant = constantOf(value)) return *constant > 0;
-  return llvm::TypeSwitch<Operation *, bool>(value.getDefiningOp())
-      .Case([&](ParamOp op) { return op.getValue().getKind() == ExprKind::Parameter || op.getValue().getKind() == ExprKind::Pow2Ceil; })
-      .Case([&](BroadcastOp op) { return positive(op.getValue()); })
-      .Case([&](BinaryOp op) {
-        switch (op.getKind()) {
-        case BinaryKind::Mul: case BinaryKind::Minimum: return positive(op.getLhs()) && positive(op.getRhs());
-        case BinaryKind::Maximum: return positive(op.getLhs()) || positive(op.getRhs());
-        case BinaryKind::Add: return (positive(op.getLhs()) && nonNegative(op.getRhs())) || (nonNegative(op.getLhs()) && positive(op.getRhs()));
-        default: return false;
-        }
-      })
-      .Default([](Operation *) { return false; });
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 IndexKind IndexWidths::kind(Value value) {

@@ -18,9 +18,9 @@ public:
 
   /// A launch expression that |value| does not exceed; null where only the data tells.
   block::ExprAttr magnitude(mlir::Value value);
-  bool nonNegative(mlir::Value value);
-  /// Proven at least one.
-  bool positive(mlir::Value value);
+  /// An integer that the value is never below; nullopt where none is known.
+  std::optional<int64_t> lowerBound(mlir::Value value);
+  bool nonNegative(mlir::Value value) { return lowerBound(value).value_or(-1) >= 0; }
   IndexKind kind(mlir::Value value);
 
   /// Bounds that must all stay below 2^31 for a launch with 32-bit index arithmetic.
@@ -28,12 +28,12 @@ public:
 
 private:
   block::ExprAttr computeMagnitude(mlir::Value value);
-  bool computeNonNegative(mlir::Value value);
+  std::optional<int64_t> computeLowerBound(mlir::Value value);
   IndexKind computeKind(mlir::Value value);
 
   block::ProgramOp program;
   llvm::DenseMap<mlir::Value, block::ExprAttr> magnitudes;
-  llvm::DenseMap<mlir::Value, bool> signs;
+  llvm::DenseMap<mlir::Value, std::optional<int64_t>> lowerBounds;
   llvm::DenseMap<mlir::Value, IndexKind> kinds;
 };
 

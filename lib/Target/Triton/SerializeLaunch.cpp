@@ -20,9 +20,12 @@ private:
     return spellExpr(expr, [&](ExprAttr leaf) { return symbolText(kernel, leaf); });
   }
   std::string lambda(ArrayRef<ExprAttr> mentioned, StringRef body, ArrayRef<std::string> more = {});
+  bool isContiguousExtent(ExprAttr expr);
   void symbols();
   void variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions);
+  void narrowCondition(ArrayRef<ExprAttr> bounds);
   void configurations(ProgramOp program);
+  void wrap(ArrayRef<std::string> items);
   void arguments(ProgramOp program);
   void launch();
   std::string nameOf(Attribute entry) {
@@ -87,19 +90,40 @@ void LaunchTable::configurations(ProgramOp program) {
   out.line("],");
 }
 
+// Whether divisibility of an extent widens accesses: it is the last one of views at least as deep as any
+// in which it counts rows.
+bool LaunchTable::isContiguousExtent(ExprAttr expr) {
+  size_t last = 0, other = 0;
+  for (Attribute entry : kernel.getInterface()) {
+    auto view = dyn_cast<ViewArgumentAttr>(entry);
+    if (!view || view.getShape().empty()) continue;
+    ArrayRef<ExprAttr> shape = view.getShape();
+    if (shape.back() == expr) last = std::max(last, shape.size());
+    if (llvm::is_contained(shape.drop_back(), expr)) other = std::max(other, shape.size());
+  }
+  return last && last >= other;
+}
+
+// Items with commas, as many a line as fit.
+void LaunchTable::wrap(ArrayRef<std::string> items) {
+  std::string line;
+  for (const std::string &item : items) {
+    if (!line.empty() && out.column() + line.size() + item.size() > 118) { out.line(StringRef(line).rtrim()); line.clear(); }
+    line += item + ", ";
+  }
+  out.line(StringRef(line).rtrim());
+}
+
 // Kernel arguments of a call, and how each is typed: `stride` may become constexpr 1, `extent/16` may be
 // divisible by 16, `extent` is neither, since rows come in every number.
 void LaunchTable::arguments(ProgramOp program) {
   SmallVector<std::string> values, types, names;
   SmallVector<ExprAttr> mentioned;
-  llvm::DenseSet<Attribute> contiguous;
   for (Attribute entry : kernel.getInterface()) {
     names.push_back(nameOf(entry));
     values.push_back(nameOf(entry));
-    if (auto view = dyn_cast<ViewArgumentAttr>(entry)) {
-      types.push_back("\"*" + signatureText(view.getElement()) + "\"");
-      if (!view.getShape().empty()) contiguous.insert(view.getShape().back());
-    } else types.push_back("\"" + signatureText(cast<ScalarArgumentAttr>(entry).getElement()) + "\"");
+    if (auto view = dyn_cast<ViewArgumentAttr>(entry)) types.push_back("\"*" + signatureText(view.getElement()) + "\"");
+    else types.push_back("\"" + signatureText(cast<ScalarArgumentAttr>(entry).getElement()) + "\"");
   }
   for (auto expr : program.getPrivates().getAsRange<ExprAttr>()) {
     StringRef symbol = expr.getKind() == ExprKind::Symbol ? expr.getSymbol().getValue() : StringRef();
@@ -111,22 +135,42 @@ void LaunchTable::arguments(ProgramOp program) {
     }
     values.push_back(spell(expr).text);
     mentioned.push_back(expr);
-    types.push_back(contiguous.contains(expr) ? "\"extent/16\"" : "\"extent\"");
+    types.push_back(isContiguousExtent(expr) ? "\"extent/16\"" : "\"extent\"");
   }
   auto tuple = [&](ArrayRef<std::string> items) { return "(" + llvm::join(items, ", ") + (items.size() == 1 ? ",)" : ")"); };
   std::string text = "arguments=" + lambda(mentioned, tuple(values), names) + ",";
   if (out.column() + text.size() <= 120) out.line(text);
   else {
     out.line("arguments=" + lambda(mentioned, "(", names));
-    TextStream::Indent indent(out);
-    std::string line;
-    for (const std::string &value : values) {
-      if (!line.empty() && line.size() + value.size() > 104) { out.line(StringRef(line).rtrim()); line.clear(); }
-      line += value + ", ";
+    {
+      TextStream::Indent indent(out);
+      wrap(values);
     }
-    out.line(line + "),");
+    out.line("),");
   }
-  out.line("signature=" + tuple(types) + ",");
+  text = "signature=" + tuple(types) + ",";
+  if (out.column() + text.size() <= 120) return out.line(text);
+  out.line("signature=(");
+  {
+    TextStream::Indent indent(out);
+    wrap(types);
+  }
+  out.line("),");
+}
+
+// index32=lambda M, BM, **_: triton.cdiv(M, BM) * BM < 2**31
+void LaunchTable::narrowCondition(ArrayRef<ExprAttr> bounds) {
+  if (bounds.empty()) return out.line("index32=" + lambda({}, "True") + ",");
+  std::string flat;
+  for (auto [i, bound] : llvm::enumerate(bounds)) flat += (i ? ", " : "") + spell(bound).text;
+  std::string text = "index32=" + lambda(bounds, (bounds.size() == 1 ? spell(bounds[0]).in(Precedence::BitOr) : "max(" + flat + ")") + " < 2**31") + ",";
+  if (bounds.size() == 1 || out.column() + text.size() <= 120) return out.line(text);
+  out.line("index32=" + lambda(bounds, "max("));
+  {
+    TextStream::Indent indent(out);
+    for (ExprAttr bound : bounds) out.line(spell(bound).text + ",");
+  }
+  out.line(") < 2**31,");
 }
 
 void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions) {
@@ -149,14 +193,7 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
     ExprAttr grid;
     for (auto group : program.getBody().getOps<GroupOp>()) grid = grid ? ExprAttr::apply(ExprKind::Add, {grid, group.getSize()}) : group.getSize();
     out.line("grid=" + lambda({grid}, spell(grid).text) + ",");
-    std::string narrow = "True";
-    for (auto [i, bound] : llvm::enumerate(conditions)) {
-      if (i == 0) narrow.clear();
-      narrow += (i ? ", " : "") + spell(bound).text;
-    }
-    if (conditions.size() > 1) narrow = "max(" + narrow + ")";
-    else if (conditions.size() == 1) narrow = spell(conditions[0]).in(Precedence::BitOr);
-    out.line("index32=" + lambda(conditions, conditions.empty() ? narrow : narrow + " < 2**31") + ",");
+    narrowCondition(conditions);
     arguments(program);
     configurations(program);
   }

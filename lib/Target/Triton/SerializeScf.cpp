@@ -55,6 +55,20 @@ void KernelSerializer::assignAll(ArrayRef<std::string> targets, ValueRange value
   out.line(left + " = " + right);
 }
 
+// The author's name, or `n0` where the chunk's lanes are n.
+static std::string inductionName(scf::ForOp op) {
+  Value iv = op.getInductionVar();
+  if (StringRef author = authorName(iv.getLoc()); !author.empty()) return author.str();
+  for (Operation *user : iv.getUsers())
+    if (auto lanes = dyn_cast<LanesOp>(user); lanes && lanes.getBase() == iv) {
+      if (StringRef name = authorName(lanes.getLoc()); !name.empty()) return (name + "0").str();
+      ExprAttr extent = lanes.getType().getExtents()[0];
+      StringRef symbol = extent.getKind() == ExprKind::Parameter ? extent.getSymbol().getValue() : StringRef();
+      if (symbol.size() > 1) return symbol.drop_front().lower() + "0";
+    }
+  return "i";
+}
+
 // scf.for %n0 = %c0 to %N step %bn iter_args(...) -> for n0 in range(0, N, BN):
 LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   comment(op);
@@ -83,8 +97,7 @@ LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   if (!unit) range += ", " + step.expression.text;
   names.push();
   masks.emplace_back();
-  StringRef author = authorName(op.getInductionVar().getLoc());
-  std::string iv = names.declare(author.empty() ? "i" : author);
+  std::string iv = names.declare(inductionName(op));
   variables[op.getInductionVar()] = {iv, Form::Scalar, {}};
   out.line("for " + iv + " in range(" + range + "):");
   {

@@ -211,7 +211,11 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
     return call("tl." + name.str(), {typed(a, element), b}, rank, isFloat && propagate ? ", propagate_nan=tl.PropagateNan.ALL" : "");
   };
   switch (op.getKind()) {
-  case BinaryKind::Add: return operation("+", Precedence::Add);
+  case BinaryKind::Add:
+    // Integer sums regroup freely.
+    if (element.isIndex() && b.expression.precedence == Precedence::Add)
+      return {{a.expression.in(Precedence::Add) + " + " + b.expression.text, Precedence::Add}, joinForms({a, b}), joinAxes({a, b}, rank)};
+    return operation("+", Precedence::Add);
   case BinaryKind::Sub: return operation("-", Precedence::Add);
   case BinaryKind::Mul: return operation("*", Precedence::Multiply);
   case BinaryKind::Div:
@@ -221,7 +225,7 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
     bool division = op.getKind() == BinaryKind::FloorDiv;
     bool literal = a.form == Form::Literal && b.form == Form::Literal;
     // Triton truncates; that is the floor where signs agree.
-    if (literal || isUnsignedInteger(element) || (widths.nonNegative(op.getLhs()) && (widths.nonNegative(op.getRhs()) || widths.positive(op.getRhs()))))
+    if (literal || isUnsignedInteger(element) || (widths.nonNegative(op.getLhs()) && widths.nonNegative(op.getRhs())))
       return operation(division ? "//" : "%", Precedence::Multiply);
     return call(division ? helper("_floor_div", floorDivText) : helper("_floor_mod", floorModText), {a, b}, rank);
   }

@@ -31,7 +31,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C1: expected one axis list per coordinate}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -60,7 +60,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C2: coordinate 0 is not of 'index'}}
-      %v = block.load %x[%f] valid() fill %f coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (f32) fill f32 -> f32
+      %v = block.load %x[%f] valid() fill %f coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (f32) valid () fill f32 -> f32
     }
   }
 }
@@ -88,7 +88,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C3: axis lists hold integers}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [["0"]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [["0"]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -102,7 +102,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C3: axis lists hold integers}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [0] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [0] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -116,7 +116,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C4: coordinate 0 has rank 1 and 0 axes}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -130,7 +130,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C5: coordinate 0 does not lie on result axis 1}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [[1]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [[1]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -145,7 +145,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C5: coordinate 0 does not lie on result axis 0}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [[0]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [8]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [[0]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [8]>
     }
   }
 }
@@ -159,7 +159,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C5: coordinate 0 does not lie on result axis -1}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [[-1]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [[-1]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -173,7 +173,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M", "N"], inout>] ch
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C6: expected 2 coordinates, got 1}}
-      %v = block.load %x[%l] valid() fill %f coordinate_axes [[0]] valid_axes [] : !block.view<f32, 2>, (!block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %f coordinate_axes [[0]] valid_axes [] : !block.view<f32, 2>, (!block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -187,7 +187,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C7: value '!block.fragment<index, [4]>' does not have the view's element 'f32'}}
-      block.store %l to %x[%l] valid() coordinate_axes [[0]] valid_axes [] : !block.fragment<index, [4]>, !block.view<f32, 1>, (!block.fragment<index, [4]>)
+      block.store %l to %x[%l] valid() coordinate_axes [[0]] valid_axes [] : !block.fragment<index, [4]>, !block.view<f32, 1>, (!block.fragment<index, [4]>) valid ()
     }
   }
 }
@@ -201,7 +201,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C8: fill has type 'index'}}
-      %v = block.load %x[%l] valid() fill %p coordinate_axes [[0]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) fill index -> !block.fragment<f32, [4]>
+      %v = block.load %x[%l] valid() fill %p coordinate_axes [[0]] valid_axes [] : !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () fill index -> !block.fragment<f32, [4]>
     }
   }
 }
@@ -215,7 +215,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %f = block.constant 0.0 : f32 : f32
       %l = block.lanes %p step %p : !block.fragment<index, [4]>
       // expected-error @below {{C5: coordinate 0 does not lie on result axis 0}}
-      block.store %f to %x[%l] valid() coordinate_axes [[0]] valid_axes [] : f32, !block.view<f32, 1>, (!block.fragment<index, [4]>)
+      block.store %f to %x[%l] valid() coordinate_axes [[0]] valid_axes [] : f32, !block.view<f32, 1>, (!block.fragment<index, [4]>) valid ()
     }
   }
 }

@@ -18,24 +18,24 @@ block.kernel @fold interface [#block.view_argument<"i", index, ["M"], inout>, #b
       // CHECK-NOT: block.binary
       %0 = block.binary mul %c6, %c7 : index
       // CHECK: block.store %[[C42]] to
-      block.store %0 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index)
+      block.store %0 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index) valid ()
       // CHECK-NOT: block.binary
       %1 = block.binary add %p, %c0 : index
       %2 = block.binary mul %1, %c1 : index
       %3 = block.binary sub %2, %c0 : index
       %4 = block.binary floordiv %3, %c1 : index
       // CHECK: block.store %[[P]] to
-      block.store %4 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index)
+      block.store %4 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index) valid ()
       %5 = block.binary mod %p, %c1 : index
       // CHECK: block.store %[[C0]] to
-      block.store %5 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index)
+      block.store %5 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : index, !block.view<index, 1>, (index) valid ()
       // x + 0.0 is not x for x = -0.0.
       %z = block.constant 0.0 : f32 : f32
-      %v = block.load %f[%p] valid() fill %z coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (index) fill f32 -> f32
+      %v = block.load %f[%p] valid() fill %z coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (index) valid () fill f32 -> f32
       // CHECK: %[[S:.*]] = block.binary add %{{.*}}, %[[Z]] : f32
       %s = block.binary add %v, %z : f32
       // CHECK: block.store %[[S]] to
-      block.store %s to %f[%p] valid() coordinate_axes [[]] valid_axes [] : f32, !block.view<f32, 1>, (index)
+      block.store %s to %f[%p] valid() coordinate_axes [[]] valid_axes [] : f32, !block.view<f32, 1>, (index) valid ()
     }
   }
 }

@@ -33,11 +33,11 @@ block.kernel @all interface [#block.view_argument<"x", f32, ["M", 4], in noalias
       // CHECK: block.lanes %{{.*}} step %{{.*}} : <index, [BM]>
       %m = block.lanes %p step %c1 : !block.fragment<index, [BM]>
       %k = block.lanes %c0 step %c1 : !block.fragment<index, [4]>
-      // CHECK: block.load %{{.*}}[%{{.*}}, %{{.*}}] valid() fill %{{.*}} coordinate_axes {{\[\[0], \[1]]}} valid_axes [] : <f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [BM, 4]>
+      // CHECK: block.load %{{.*}}[%{{.*}}, %{{.*}}] valid() fill %{{.*}} coordinate_axes {{\[\[0], \[1]]}} valid_axes [] : <f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [BM, 4]>
       %v = block.load %x[%m, %k] valid() fill %zero coordinate_axes [[0], [1]] valid_axes []
-          : !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [4]>) fill f32 -> !block.fragment<f32, [BM, 4]>
-      // CHECK: block.load %{{.*}}[] valid() fill %{{.*}} coordinate_axes [] valid_axes [] : <f32, 0> fill f32 -> f32
-      %w = block.load %s[] valid() fill %zero coordinate_axes [] valid_axes [] : !block.view<f32, 0> fill f32 -> f32
+          : !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [4]>) valid () fill f32 -> !block.fragment<f32, [BM, 4]>
+      // CHECK: block.load %{{.*}}[] valid() fill %{{.*}} coordinate_axes [] valid_axes [] : <f32, 0>, () valid () fill f32 -> f32
+      %w = block.load %s[] valid() fill %zero coordinate_axes [] valid_axes [] : !block.view<f32, 0>, () valid () fill f32 -> f32
       // A scalar coordinate beside a fragment; validity over the whole result.
       %t = block.constant true : i1
       %all = block.broadcast %t [] : i1 to !block.fragment<i1, [BM]>
@@ -75,8 +75,8 @@ block.kernel @all interface [#block.view_argument<"x", f32, ["M", 4], in noalias
       } : (!block.fragment<f32, [BM]>, !block.fragment<index, [BM]>) -> (f32, index) identities (f32, index)
       // CHECK: block.fence
       block.fence
-      // CHECK: block.store %{{.*}} to %{{.*}}[] valid() coordinate_axes [] valid_axes [] : f32, <f32, 0>
-      block.store %r#0 to %s[] valid() coordinate_axes [] valid_axes [] : f32, !block.view<f32, 0>
+      // CHECK: block.store %{{.*}} to %{{.*}}[] valid() coordinate_axes [] valid_axes [] : f32, <f32, 0>, () valid ()
+      block.store %r#0 to %s[] valid() coordinate_axes [] valid_axes [] : f32, !block.view<f32, 0>, () valid ()
     }
   }
 }

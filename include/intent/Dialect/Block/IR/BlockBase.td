@@ -93,11 +93,11 @@ def Block_ConfigurationSetAttr : Block_Attr<"ConfigurationSet", "configurations"
 def Block_CoverAttr : Block_Attr<"Cover", "cover"> {
   let summary = "how a group covers one class of axes: levels, outer to inner, whose product is the domain";
   let description = [{
-    `#block.cover<"N" over loop, lanes of <BN>>`: the class of axes of extent N is walked in chunks of BN lanes. A group
+    `#block.cover<"N" = loop, lanes of <BN>>`: the class of axes of extent N is walked in chunks of BN lanes. A group
     records one per class; construction has carried it out.
   }];
   let parameters = (ins "::mlir::StringAttr":$axis, ArrayRefParameter<"::intent::block::Level">:$levels, OptionalParameter<"::intent::block::ExprAttr">:$lanes);
-  let assemblyFormat = "`<` $axis `over` $levels (`of` $lanes^)? `>`";
+  let assemblyFormat = "`<` $axis `=` $levels (`of` $lanes^)? `>`";
 }
 
 //===- interface ---------------------------------------------------------------------------------------===//

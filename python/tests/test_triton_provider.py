@@ -1,0 +1,167 @@
+"""Generated Triton: hand-written block programs compiled offline for several targets, and run by Triton's interpreter."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("triton")
+import block_programs
+from block_programs import CASES
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_TARGETS = ["sm_90", "sm_80", "sm_100", "gfx942"]
+
+
+def _translate():
+    named = os.environ.get("INTENT_TRANSLATE")
+    places = [pathlib.Path(named)] if named else [_ROOT / "build" / "bin" / "intent-translate", _ROOT / "build" / "dev" / "bin" / "intent-translate"]
+    found = [place for place in places if place.is_file()]
+    if not found:
+        pytest.skip("intent-translate is not built")
+    return str(max(found, key=lambda place: place.stat().st_mtime))
+
+
+def generate(text, folder, name="source"):
+    """The generated module's path."""
+    source = folder / f"{name}.mlir"
+    source.write_text(str(text))
+    done = subprocess.run([_translate(), "--block-to-triton", str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    path = folder / f"{name}.py"
+    path.write_text(done.stdout)
+    return path
+
+
+def stand_ins(arguments):
+    return [a.shape if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("arch", _TARGETS)
+def test_compiles_offline(case, arch, tmp_path):
+    from intent.providers.triton import compile_offline
+
+    text, arguments, _, _ = CASES[case](np.random.default_rng(1))
+    text.target = arch
+    compiled = compile_offline(generate(text, tmp_path), arch, stand_ins(arguments))
+    assert compiled.asm["ptx" if arch.startswith("sm_") else "amdgcn"]
+
+
+@pytest.mark.parametrize("element, target", [("bf16", "sm_90"), ("f64", "sm_90"), ("f8E4M3FN", "sm_90"), ("f8E5M2", "sm_80"), ("bf16", "gfx942"), ("i64", "sm_80"), ("ui8", "sm_80")])
+def test_pointwise_dtypes_compile(element, target, tmp_path):
+    from intent.providers.triton import compile_offline
+
+    assert compile_offline(generate(block_programs.pointwise(element, target), tmp_path), target, [(300,)] * 3)
+
+
+@pytest.mark.parametrize("element, accumulator, out, target", [
+    ("bf16", "f32", "bf16", "sm_90"), ("f32", "f32", "f32", "sm_80"), ("f64", "f64", "f64", "sm_90"), ("f8E4M3FN", "f32", "f16", "sm_90"),
+    ("f8E5M2", "f32", "f16", "sm_100"), ("i8", "i32", "i32", "gfx942"), ("bf16", "bf16", "bf16", "sm_90")])
+def test_contraction_dtypes_compile(element, accumulator, out, target, tmp_path):
+    from intent.providers.triton import compile_offline
+
+    if accumulator in ("f64", "bf16"):
+        text = block_programs.plain_matmul(element, accumulator, target)
+        shapes = [(64, 64), (64, 64), (64, 64)]
+    else:
+        text = block_programs.matmul(element, target=target, accumulator=accumulator, out=out)
+        shapes = [(64, 64), (64, 64), (64,), (64, 64)]
+    assert compile_offline(generate(text, tmp_path), target, shapes)
+
+
+def test_large_views_use_wide_indices(tmp_path):
+    from intent.providers.triton import load_module, plan, _Shape
+
+    text, _, _, _ = CASES["row_sum"](np.random.default_rng(0))
+    module = load_module(generate(text, tmp_path))
+    small = plan(module, [_Shape((1000, 1000)), _Shape((1000,))])
+    large = plan(module, [_Shape((70000, 70000)), _Shape((70000,))])
+    assert str(small.constants["INDEX"]) == "int32" and small.signature["M"] == "i32"
+    assert str(large.constants["INDEX"]) == "int64" and large.signature["M"] == "i64"
+    from intent.providers.triton import compile_plan, gpu_target
+    assert compile_plan(large, gpu_target("sm_90")).asm["ptx"]
+
+
+def test_specialisation_follows_facts_not_values(tmp_path):
+    from intent.providers.triton import load_module, plan, _Shape
+
+    text, _, _, _ = CASES["row_sum"](np.random.default_rng(0))
+    module = load_module(generate(text, tmp_path))
+    keys = {plan(module, [_Shape((m, 64)), _Shape((m,))]).key for m in range(1, 200)}
+    assert len(keys) == 1
+    keys = {plan(module, [_Shape((8, n)), _Shape((8,))]).key for n in range(2, 200)}
+    assert len(keys) == 2
+    unaligned = plan(module, [_Shape((8, 64), aligned=False), _Shape((8,))])
+    assert (0,) not in unaligned.attributes
+
+
+def test_grid_limit_and_missing_variant(tmp_path):
+    from intent.errors import ProviderError
+    from intent.providers.triton import load_module, plan, _Shape
+
+    text, _, _, _ = CASES["pointwise_f32"](np.random.default_rng(0))
+    module = load_module(generate(text, tmp_path))
+    with pytest.raises(ProviderError, match="above the limit"):
+        plan(module, [_Shape((2**40,))] * 3)
+    assert plan(module, [_Shape((0,))] * 3).grid == 0
+
+
+_INTERPRETED = r"""
+import sys, types
+import numpy as np, torch
+sys.path[:0] = sys.argv[1:3]
+import triton.language as tl
+from block_programs import CASES
+from test_triton_provider import generate
+from intent.providers.triton import TritonProgram
+import pathlib
+from triton.runtime import interpreter
+
+patch = interpreter._patch_lang_tensor
+def patch_tensor(tensor, scope):
+    # Triton 3.6 converts an array of one element, which NumPy 2.4 refuses.
+    patch(tensor, scope)
+    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
+interpreter._patch_lang_tensor = patch_tensor
+failures = []
+for name in sys.argv[4:]:
+    text, arguments, expected, tolerance = CASES[name](np.random.default_rng(7))
+    program = TritonProgram(generate(text, pathlib.Path(sys.argv[3]), name))
+    if hasattr(program.module, "libdevice"):
+        # The interpreter has no device library.
+        program.module.libdevice = types.SimpleNamespace(exp=lambda x: tl.exp(x))
+    tensors = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    try:
+        program.launch(tensors)
+        for at, want in expected.items():
+            got = arguments[at].astype(np.float64) if arguments[at].dtype.kind == "f" else arguments[at]
+            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=f"argument {at}")
+    except Exception as error:
+        import traceback
+        failures.append(f"{name}: {traceback.format_exc()[-1500:]}")
+print("\n".join(failures))
+sys.exit(bool(failures))
+"""
+
+
+def test_values_in_the_interpreter(tmp_path):
+    pytest.importorskip("torch")
+    import intent
+
+    package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
+    script = tmp_path / "run.py"
+    script.write_text(_INTERPRETED)
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "INTENT_TRANSLATE": _translate()}
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), *CASES], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def test_negative_zero_and_nan_survive(tmp_path):
+    text, _, _, _ = CASES["unary_f16"](np.random.default_rng(0))
+    source = generate(text, tmp_path).read_text()
+    assert "* -1.0" in source and "0 -" not in source
