@@ -25,7 +25,7 @@ LogicalResult intent::driver::readProgram(Compilation &c) {
     if (!c.module) c.log.requireReason();
     return success(static_cast<bool>(c.module));
   }
-  c.module = lowerToKir(c.request.object, c.context);
+  c.module = frontend::lowerToKir(c.request.object, c.context);
   if (!c.module) {
     c.log.requireReason();
     return failure();

@@ -16,16 +16,6 @@ static ParseResult parseExpr(OpAsmParser &parser, ExprAttr &expr) {
 }
 static void printExpr(OpAsmPrinter &p, Operation *, ExprAttr expr) { expr.printInline(p.getStream()); }
 
-// Types of a variadic operand in parentheses, which may be none.
-static ParseResult parseParenTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parser.parseType(types.emplace_back()); });
-}
-static void printParenTypes(OpAsmPrinter &p, Operation *, TypeRange types) {
-  p << "(";
-  llvm::interleaveComma(types, p);
-  p << ")";
-}
-
 // The list directives of attribute formats.
 static ParseResult parseExprList(AsmParser &parser, SmallVector<ExprAttr> &list) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
