@@ -90,7 +90,7 @@ static json::Array symbolsOf(block::KernelOp kernel) {
   llvm::StringSet<> seen;
   auto add = [&](StringRef name, json::Object &&where) {
     if (!seen.insert(name).second) return;
-    where["name"] = name;
+    where["name"] = name.str(); // the name of a scalar is a temporary of the caller
     symbols.push_back(std::move(where));
   };
   for (Attribute entry : kernel.getInterface()) {

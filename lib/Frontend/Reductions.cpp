@@ -209,7 +209,7 @@ FailureOr<Entity> Lowering::lowerReduce(Call &call) {
       return error(identityNode) << "identity: expected " << dtypeName(element) << " scalar, got " << describe(identity);
     // A rank-zero identity keeps full reductions rank-zero tensors.
     bool tensorResult = !kept.empty() || axes->empty() || isa<KirTensorType>(scalar->getType());
-    if (isa<KirTensorType>(scalar->getType())) *scalar = make<kir::ExtractOp>(identityNode, element, *scalar, ValueRange());
+    *scalar = scalarOf(*scalar, identityNode);
     identities.push_back(*scalar);
     results.push_back(tensorResult ? Type(tensorType(element, kept)) : element);
     elements.push_back(element);

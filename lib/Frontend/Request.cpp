@@ -35,6 +35,12 @@ Constant Constant::ofDtype(StringRef name) {
   return c;
 }
 
+/// Names stand in kernel IR text: letters, digits, underscores and what is not ASCII.
+static bool isIdentifier(StringRef name) {
+  auto fits = [](unsigned char c) { return isAlnum(c) || c == '_' || c >= 0x80; };
+  return !name.empty() && !isDigit(name[0]) && all_of(name, fits);
+}
+
 static std::string spellInt(WideInt value) {
   if (value == 0) return "0";
   bool negative = value < 0;
@@ -263,6 +269,7 @@ bool Parser::field(const json::Value &value, StringRef type, size_t number, Node
       std::optional<StringRef> s = value.getAsString();
       if (!s) return false;
       field.text = s->str();
+      if (!isIdentifier(field.text)) return fail("nodes[{0}]: '{1}' is not an identifier", number, field.text);
     }
   } else if (list || type == "s") {
     const json::Array *array = value.getAsArray();
@@ -384,6 +391,7 @@ bool Parser::function(const json::Value &value, size_t number) {
   Function &f = request.functions[number];
   if (!o) return fail("{0}: expected an object", where);
   if (!onlyKeys(*o, where, {"name", "file", "root", "kernel", "params", "names"}) || !text(*o, "name", where, f.name)) return false;
+  if (!isIdentifier(f.name)) return fail("{0}: '{1}' is not an identifier", where, f.name);
   std::optional<bool> kernel = o->getBoolean("kernel");
   std::optional<int64_t> file = o->getInteger("file");
   if (!kernel || !file || *file < 0 || *file >= static_cast<int64_t>(request.files.size())) return fail("{0}: expected 'kernel' and an existing 'file'", where);
@@ -417,7 +425,8 @@ bool Parser::dtype(const json::Value *value, const std::string &where, Parameter
     }
   const json::Object *o = value ? value->getAsObject() : nullptr;
   if (!o) return fail("{0}: expected a dtype or a type variable", where);
-  return onlyKeys(*o, where, {"typevar"}) && text(*o, "typevar", where, p.typeVar);
+  if (!onlyKeys(*o, where, {"typevar", "dtypes"}) || !text(*o, "typevar", where, p.typeVar)) return false;
+  return !o->get("dtypes") || strings(o->get("dtypes"), where, p.dtypes);
 }
 
 bool Parser::shape(const json::Value *value, const std::string &where, Parameter &p) {
@@ -453,6 +462,7 @@ bool Parser::parameter(const json::Value &value, const std::string &where, Param
   std::string kind;
   if (!o) return fail("{0}: expected an object", where);
   if (!text(*o, "kind", where, kind) || !text(*o, "name", where, p.name) || !nodeNumber(*o, "node", where, NodeKind::Arg, p.node)) return false;
+  if (!isIdentifier(p.name)) return fail("{0}: '{1}' is not an identifier", where, p.name);
   if (kind == "view") {
     p.kind = Parameter::View;
     if (!onlyKeys(*o, where, {"kind", "name", "node", "access", "dtype", "shape", "noalias", "alias", "strides"}) || !text(*o, "access", where, p.access) ||

@@ -129,4 +129,11 @@ def _stamp(directory):
 
 def _library_stamp():
     """Identity of the loaded compiler and of the default tables on disk."""
-    return native.compiler().identity, tuple((p, s.st_size, s.st_mtime_ns) for p, s in ((p, os.stat(p)) for p in native.table_paths().values()))
+    stamp = [native.compiler().identity]
+    for path in native.table_paths().values():
+        try:
+            status = os.stat(path)
+            stamp.append((path, status.st_size, status.st_mtime_ns))
+        except OSError:
+            stamp.append((path, None))
+    return stamp
