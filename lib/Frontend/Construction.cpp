@@ -235,7 +235,8 @@ FailureOr<Entity> Lowering::selectEntities(Operand condition, Operand a, Operand
   Type element = kir::elementType(chosen->getType());
   if (!element.isInteger(1)) return error(condition.node) << "I.select: expected a bool condition, got " << describe(condition.entity);
   // Two literals take their dtype where the choice is used.
-  if (a.entity.isUntyped() && b.entity.isUntyped()) return Entity::ofChoice(*chosen, a.entity, b.entity);
+  Entity choice = Entity::ofChoice(*chosen, a.entity, b.entity);
+  if (a.entity.isUntyped() && b.entity.isUntyped() && !defaultElement(choice).isInteger(1)) return choice;
   FailureOr<SmallVector<Value>> values = sameDtype({a, b}, at, "I.select");
   if (failed(values)) return failure();
   values->push_back(*chosen);

@@ -80,7 +80,8 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     Value first = a.value, second = b.value;
     bool local = (a.kind == Entity::Choice && merging.blocks[0]->getParent()->isAncestor(first.getParentRegion())) ||
                  (b.kind == Entity::Choice && merging.blocks[1]->getParent()->isAncestor(second.getParentRegion()));
-    if (!local) return Entity::ofChoice(merging.condition, a, b);
+    Entity choice = Entity::ofChoice(merging.condition, a, b);
+    if (!local && !defaultElement(choice).isInteger(1)) return choice;
   }
   Type element = a.kind == Entity::Value   ? kir::elementType(a.value.getType())
                  : b.kind == Entity::Value ? kir::elementType(b.value.getType())
@@ -341,7 +342,8 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(NodeId id, const Entity &do
   }
   if (!literal) return elements;
   // The trial leaves nothing behind but names of outer values.
-  auto savedFrames = frames;
+  auto savedNames = frames.back().names;
+  Entity savedResult = frames.back().result;
   auto savedExtents = extents;
   auto savedRepresentatives = representatives;
   auto savedExpressions = expressions;
@@ -370,7 +372,8 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(NodeId id, const Entity &do
     }
     loop.erase();
   }
-  frames = savedFrames;
+  frames.back().names = savedNames;
+  frames.back().result = savedResult;
   extents = savedExtents;
   representatives = savedRepresentatives;
   expressions = savedExpressions;
@@ -407,7 +410,7 @@ Flow Lowering::runOrdered(NodeId id, const Entity &domain) {
   }
   FailureOr<SmallVector<Type>> elements = carryElements(id, domain, carried);
   if (failed(elements)) return Flow::Failed;
-  auto &names = frames.back().names; // nothing below pushes a frame before the body is lowered
+  auto &names = frames.back().names;
   SmallVector<Value> inits;
   std::vector<Entity> schema;
   for (const std::string &name : carried) {

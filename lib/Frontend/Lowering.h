@@ -6,6 +6,7 @@
 #include "Intrinsics.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
+#include <deque>
 
 namespace intent::frontend {
 
@@ -265,7 +266,7 @@ private:
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
   kir::KernelOp kernel;
-  std::vector<Frame> frames;
+  std::deque<Frame> frames; // a call pushes one; references to the others stay
   std::map<std::string, Constant> constexprs;
   llvm::DenseMap<Value, ExtentAttr> extents;     // of index and i64 scalars
   llvm::DenseMap<Value, Value> representatives;  // of equal scalar expressions

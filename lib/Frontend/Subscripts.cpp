@@ -158,6 +158,7 @@ FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, 
       return error(item.node) << "index " << axis << " is " << entity.constant->spell() << ", out of range for extent " << *size;
     return literalValue(*entity.constant, builder.getIndexType(), item.node);
   }
+  if (entity.kind == Entity::Choice && defaultElement(entity).isInteger(64)) return asValue(entity, item.node, builder.getIndexType());
   if (entity.kind == Entity::Value) {
     Type element = kir::elementType(entity.value.getType());
     if (isa<IntegerType, IndexType>(element) && !element.isInteger(1)) return entity.value;
