@@ -72,25 +72,6 @@ static Buffer packLhs(Codegen &cg, Value lhs, const Contraction &c) {
   return buffer;
 }
 
-// As many vectors as each has lanes: lane j of vector i and lane i of vector j change places, by exchanging halves,
-// quarters and so on.
-static void transposeSquare(llvm::IRBuilder<> &b, MutableArrayRef<LV> square) {
-  unsigned lanes = square.size();
-  for (unsigned distance = 1; distance < lanes; distance *= 2) {
-    SmallVector<int, 16> low, high;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      low.push_back(lane & distance ? lanes + lane - distance : lane);
-      high.push_back(lane & distance ? lanes + lane : lane + distance);
-    }
-    for (unsigned i = 0; i < lanes; ++i) {
-      if (i & distance) continue;
-      LV x = square[i], y = square[i + distance];
-      square[i] = b.CreateShuffleVector(x, y, low);
-      square[i + distance] = b.CreateShuffleVector(x, y, high);
-    }
-  }
-}
-
 // Panels of `vectors * vector` columns, each with its rows one after the other.
 static Buffer packRhs(Codegen &cg, Value rhs, const Contraction &c) {
   Type element = elementType(rhs.getType());

@@ -93,6 +93,7 @@ std::optional<Nest::Bound> Nest::bound(CompareOp compare, Axes axes, unsigned la
 std::optional<Interval> Nest::interval(const Conjunct &conjunct, unsigned axis) {
   auto compare = conjunct.base.getDefiningOp<CompareOp>();
   if (!compare || cg.bufferOf(conjunct.base) || isOpen(axis)) return std::nullopt;
+  if (axis != inner && llvm::is_contained(conjunct.axes, inner)) return std::nullopt; // one interval for each lane
   std::optional<Bound> limit = bound(compare, conjunct.axes, axis);
   if (!limit) return std::nullopt;
   LV zero = cg.index(0), end = cg.index(extents[axis]);

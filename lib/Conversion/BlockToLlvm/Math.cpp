@@ -180,7 +180,7 @@ LV Scalars::libraryCall(StringRef name, ArrayRef<LV> operands) {
     }
     return result;
   }
-  std::string vectorName = ("_ZGV" + Twine(cpu.vectorBytes == 64 ? "e" : "d") + "N" + Twine(native) + (operands.size() == 2 ? "vv_" : "v_") + scalarName).str();
+  std::string vectorName = ("_ZGV" + Twine(cpu.vectorBytes == 64 ? "e" : cpu.vectorBytes == 32 ? "d" : "b") + "N" + Twine(native) + (operands.size() == 2 ? "vv_" : "v_") + scalarName).str();
   auto *piece = llvm::FixedVectorType::get(scalar, native);
   types.assign(operands.size(), piece);
   auto callee = pureFunction(vectorName, llvm::FunctionType::get(piece, types, false));

@@ -17,8 +17,16 @@ Nest::Nest(Codegen &cg, ArrayRef<int64_t> extents, ArrayRef<Root> roots, StoreOp
     survey(root.value, root.axes, found);
     if (elementType(root.value.getType()).isIndex()) found.bytes = 8;
   }
-  if (stored)
-    score(found, identityAxes(extents.size()), [&](unsigned axis) { return plan.accessStep(stored.getView(), stored.getCoordinates(), stored.getCoordinateAxes(), axis); }, 2);
+  if (stored) {
+    auto along = [&](unsigned axis) { return plan.accessStep(stored.getView(), stored.getCoordinates(), stored.getCoordinateAxes(), axis); };
+    // Loads that run across the direction of the store keep their own: the store turns squares of vectors.
+    bool across = false, elsewhere = false;
+    for (unsigned axis = 0; axis < rank(); ++axis) {
+      across |= along(axis) == 1 && extents[axis] >= 8 && found.scores[axis] < 0;
+      elsewhere |= found.scores[axis] > 0 && this->extents[axis] >= 8;
+    }
+    if (!across || !elsewhere) score(found, identityAxes(rank()), along, 2);
+  }
   chooseInner(found);
 }
 

@@ -67,6 +67,8 @@ public:
   /// Writes at an element offset; lanes are `stride` elements apart.
   void writeAt(const Buffer &buffer, LV offset, int64_t stride, LV value);
   void writeView(StoreOp store, LV value);
+  /// Stores a square: the vectors of `lanes()` copies along another axis, on which the view is contiguous.
+  void writeViewAcross(StoreOp store, llvm::MutableArrayRef<LV> square);
   LV index(unsigned axis) const;
   bool isVector(Axes axes) const { return width > 1 && llvm::is_contained(axes, inner); }
 
@@ -135,6 +137,9 @@ private:
   Conjuncts masks, skippable;
   llvm::DenseMap<Value, llvm::SmallVector<Cached, 2>> cache;
 };
+
+/// As many vectors as each has lanes: lane j of vector i and lane i of vector j change places.
+void transposeSquare(llvm::IRBuilder<> &b, llvm::MutableArrayRef<LV> square);
 
 } // namespace intent::block::host
 
