@@ -1,5 +1,6 @@
 #include "Resources.h"
 #include "intent/Target/Capabilities.h"
+#include "intent/Target/Triton/Triton.h"
 #include "intent/Tuning/Tuning.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -76,10 +77,12 @@ using Facts = ProgramFacts;
 
 int64_t optionOf(const Facts &f, const RowBinding &row, StringRef name) { return row.values.lookup(StringAttr::get(f.context(), name)); }
 
-// No program has a descriptor form of its accesses.
-Result descriptorForm(const Facts &f, const RowBinding &row, TargetAttr) {
+// Descriptors need a target that has them and an access that they can carry.
+Result descriptorForm(const Facts &f, const RowBinding &row, TargetAttr target) {
   if (optionOf(f, row, "USE_TENSOR_DESCRIPTOR") != 1) return std::nullopt;
-  return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the program's accesses have no descriptor form";
+  if (!triton::hasDescriptorForm(cast<ProgramOp>(f.program))) return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the program's accesses have no descriptor form";
+  if (!hasFeature(target, "descriptors")) return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the target has no tensor descriptors";
+  return std::nullopt;
 }
 
 // Triton has no reduction over several thread blocks.

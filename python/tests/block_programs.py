@@ -361,4 +361,30 @@ def case_fill_only(rng):
     return t, [np.zeros(40, np.float16), np.zeros(40, np.int64), np.zeros(40, np.int8)], {0: np.full(40, 0.1, np.float16), 1: np.full(40, -(2**62)), 2: np.full(40, -128)}, 0
 
 
+def case_casts(rng):
+    """Conversions between kinds, scalars of every kind, and carried booleans."""
+    arguments = [("x", "f32", ["N"], "in"), ("a", "i1", ["N"], "out"), ("b", "f16", ["N"], "out"), ("c", "i64", ["N"], "out"), ("d", "ui64", ["N"], "out"), ("e", "f64", ["N"], "out"),
+                 ("p", "i1"), ("q", "f64"), ("r", "i64"), ("s", "ui8")]
+    t, n, v = _flat("casts", arguments)
+    P, Q, R, S = (t.publics[k] for k in "pqrs")
+    x = t.load("x", [(n, [0])], [(v, [0])], 0.0, "value")
+    here = lambda value, view: t.store(value, view, [(n, [0])], [(v, [0])])
+    here(t.cast(x, "i1"), "a")
+    here(t.cast(t.cast(t.compare("gt", x, 0.0), "i32"), "f16"), "b")
+    here(t.binary("add", t.cast(x, "i64"), t.broadcast(R, ["BN"])), "c")
+    here(t.binary("add", t.cast(t.broadcast(S, ["BN"]), "ui64"), t.broadcast(t.const(2**64 - 2**32, "ui64"), ["BN"])), "d")
+    off = t.broadcast(t.const(0, "i1"), ["BN"])
+    with t.loop(t.const(0), t.const(3), t.const(1), [off, P, t.const(0.1, "f64")]) as (i, (seen, flag, total), finish):
+        finish(t.binary("or", seen, t.compare("gt", x, 1.0)), t.unary("not", flag), t.binary("add", total, Q, "total"))
+    seen, flag, total = finish.results
+    wide = t.cast(x, "f64")
+    chosen = t.select(seen, t.binary("mul", wide, t.broadcast(total, ["BN"])), t.broadcast(t.select(flag, total, Q), ["BN"]))
+    here(chosen, "e")
+    x = np.round(rng.standard_normal(60).astype(np.float32) * 3, 1)
+    x[::7] = 0
+    total = 0.1 + 3 * 0.3
+    return (t, [x, np.zeros(60, bool), np.zeros(60, np.float16), np.zeros(60, np.int64), np.zeros(60, np.uint64), np.zeros(60, np.float64), True, 0.3, 2**40, 200],
+            {1: x != 0, 2: (x > 0), 3: np.trunc(x).astype(np.int64) + 2**40, 4: np.full(60, 2**64 - 2**32 + 200, np.uint64), 5: np.where(x > 1, x.astype(np.float64) * total, 0.3)}, 1e-6)
+
+
 CASES = {name[5:]: value for name, value in list(globals().items()) if name.startswith("case_")}

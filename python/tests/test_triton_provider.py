@@ -193,11 +193,15 @@ def test_values_in_the_interpreter(tmp_path):
     pytest.importorskip("torch")
     import intent
 
+    import triton
+
+    # What an interpreter cannot do: 3.6 takes no bool argument, 3.9 no mask that starts from a scalar.
+    skipped = {"3.6": ["casts"], "3.9": ["window"]}.get(triton.__version__[:3], [])
     package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
     script = tmp_path / "run.py"
     script.write_text(_INTERPRETED)
     environment = {**os.environ, "TRITON_INTERPRET": "1", "INTENT_TRANSLATE": _translate()}
-    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), *CASES], capture_output=True, text=True, env=environment)
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), *(case for case in CASES if case not in skipped)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 

@@ -11,6 +11,7 @@
 #include "IndexWidth.h"
 #include "Legalization.h"
 #include "intent/IR/Language.h"
+#include "intent/Target/Triton/Triton.h"
 
 using namespace mlir;
 using namespace intent;
@@ -87,6 +88,25 @@ static void dropParameter(ProgramOp program) {
   program.setConfigurationsAttr(ConfigurationSetAttr::get(context, ArrayAttr::get(context, columns), ArrayAttr::get(context, rows)));
 }
 
+// The block of a load or store that a descriptor can carry; nothing for other operations.
+static SmallVector<Attribute> descriptorBlock(Operation *op, ProgramOp program, IndexWidths &widths) {
+  if (auto load = dyn_cast<LoadOp>(op); load && isConstant(load.getFill(), 0))
+    return descriptorBlock(op, load.getView(), load.getCoordinates(), load.getCoordinateAxes(), load.getValidity(), load.getValidAxes(), load.getType(), program, widths);
+  if (auto store = dyn_cast<StoreOp>(op))
+    return descriptorBlock(op, store.getView(), store.getCoordinates(), store.getCoordinateAxes(), store.getValidity(), store.getValidAxes(), store.getValue().getType(), program, widths);
+  return {};
+}
+
+static Value viewOf(Operation *op) {
+  auto load = dyn_cast<LoadOp>(op);
+  return load ? load.getView() : cast<StoreOp>(op).getView();
+}
+
+bool hasDescriptorForm(ProgramOp program) {
+  IndexWidths widths(program);
+  return program.walk([&](Operation *op) { return descriptorBlock(op, program, widths).empty() ? WalkResult::advance() : WalkResult::interrupt(); }).wasInterrupted();
+}
+
 void chooseDescriptors(ProgramOp program) {
   if (!program.lookupParameter(parameterName)) return;
   MLIRContext *context = program.getContext();
@@ -94,7 +114,6 @@ void chooseDescriptors(ProgramOp program) {
   SmallVector<Attribute> descriptors;
   IndexWidths widths(program);
   auto mark = [&](Operation *op, Value view, ArrayRef<Attribute> block) {
-    if (block.empty()) return;
     unsigned position = cast<BlockArgument>(view).getArgNumber();
     StringRef viewName = cast<ViewArgumentAttr>(program.getInterfaceOf(position)).getName().getValue();
     unsigned same = 0;
@@ -109,10 +128,7 @@ void chooseDescriptors(ProgramOp program) {
     op->setAttr("triton.descriptor", name);
   };
   program.walk([&](Operation *op) {
-    if (auto load = dyn_cast<LoadOp>(op); load && isConstant(load.getFill(), 0))
-      mark(op, load.getView(), descriptorBlock(op, load.getView(), load.getCoordinates(), load.getCoordinateAxes(), load.getValidity(), load.getValidAxes(), load.getType(), program, widths));
-    if (auto store = dyn_cast<StoreOp>(op))
-      mark(op, store.getView(), descriptorBlock(op, store.getView(), store.getCoordinates(), store.getCoordinateAxes(), store.getValidity(), store.getValidAxes(), store.getValue().getType(), program, widths));
+    if (SmallVector<Attribute> block = descriptorBlock(op, program, widths); !block.empty()) mark(op, viewOf(op), block);
   });
   if (descriptors.empty()) return dropParameter(program);
   program->setAttr("triton.descriptors", b.getArrayAttr(descriptors));

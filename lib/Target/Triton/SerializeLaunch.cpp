@@ -247,8 +247,9 @@ void LaunchTable::launch() {
   TextStream::Indent body(out);
   // A descriptor takes 32-bit offsets; pointers are safe with 64.
   std::string index = described ? "tl.int32 if constants[\"USE_TENSOR_DESCRIPTOR\"] else tl.int64" : "tl.int64";
-  out.line("variant[\"kernel\"][(grid,)](*arguments, **constants, INDEX=" + index + ", num_warps=config.num_warps,");
-  out.line("                        num_stages=config.num_stages, **OPTIONS)");
+  out.line("index = " + index);
+  out.line("variant[\"kernel\"][(grid,)](*arguments, **constants, INDEX=index, num_warps=config.num_warps,");
+  out.line("                        num_stages=config.num_stages, num_ctas=config.num_ctas, **OPTIONS)");
 }
 
 std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions) {

@@ -54,7 +54,8 @@ private:
   mlir::LogicalResult emit(mlir::Operation *op);
   mlir::LogicalResult emitLoad(block::LoadOp op);
   mlir::LogicalResult emitStore(block::StoreOp op);
-  void emitForms(llvm::StringRef descriptorForm, llvm::function_ref<void()> pointerForm);
+  llvm::SmallVector<std::string> loadArguments(block::LoadOp op, SmallBitVector &dense);
+  void emitForms(llvm::ArrayRef<std::string> descriptorForm, llvm::function_ref<void()> pointerForm);
   std::string descriptorCall(mlir::Operation *op, mlir::ValueRange coordinates, llvm::StringRef method, llvm::StringRef value = "");
   mlir::LogicalResult emitReduce(block::ReduceOp op);
   mlir::LogicalResult emitContract(block::ContractOp op);
@@ -118,6 +119,7 @@ private:
   llvm::StringMap<mlir::Value> holders; // the value that a name stands for at present
   llvm::DenseSet<mlir::Operation *> inlined;
   llvm::DenseMap<mlir::Attribute, std::string> descriptorNames;
+  llvm::DenseSet<mlir::Operation *> joinedLoads; // printed in the branch of the load before them
   llvm::DenseMap<mlir::Value, std::string> loopCarries; // iteration argument -> its variable, while its body prints
   llvm::SmallVector<llvm::StringMap<std::string>> masks; // name by text, one map a scope
   std::optional<std::pair<std::string, unsigned>> lastPosition;

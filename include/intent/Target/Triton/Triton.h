@@ -17,6 +17,9 @@ mlir::LogicalResult legalizeForTriton(mlir::ModuleOp module);
 /// "provider surface: " or "hardware capability: ".
 mlir::LogicalResult verifyForTriton(mlir::ModuleOp module);
 
+/// Whether some access of the program could go through a tensor descriptor.
+bool hasDescriptorForm(block::ProgramOp program);
+
 /// Why a configuration row (one value a column) cannot be compiled, or nullopt.
 std::optional<std::string> rejectTritonRow(block::ProgramOp program, llvm::ArrayRef<int64_t> row);
 
