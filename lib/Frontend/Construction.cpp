@@ -23,6 +23,12 @@ FailureOr<Shape> Lowering::shapeArgument(const Entity &entity, NodeId at, int *i
       continue;
     }
     if (item.isLiteral(Constant::Str)) {
+      if (auto extent = constexprs.find(item.constant->text); extent != constexprs.end()) {
+        FailureOr<int64_t> size = constantInt(Entity::ofConstant(extent->second), at, "shape");
+        if (failed(size)) return failure();
+        shape.push_back(known(*size));
+        continue;
+      }
       if (!symbols.contains(item.constant->text)) return error(at) << "no view has the symbol \"" << item.constant->text << "\"";
       shape.push_back(ExtentAttr::atom(context, item.constant->text));
       continue;
@@ -135,13 +141,15 @@ FailureOr<Entity> Lowering::castEntity(const Entity &entity, Type element, NodeI
     bool integer = literal.kind != Constant::Float;
     bool toInteger = !isa<FloatType>(element);
     bool holds = !toInteger || integer;
-    if (holds) {
+    if (holds && !literal.tooWide) {
       ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
       if (FailureOr<TypedAttr> attr = literalAttr(literal, element, at); succeeded(attr))
         return Entity::ofValue(make<kir::ConstantOp>(at, element, *attr));
     }
   }
-  FailureOr<Value> value = asValue(entity, at);
+  // A choice of literals is one of that dtype unless that would lose its fraction.
+  bool direct = entity.kind == Entity::Choice && (isa<FloatType>(element) || !defaultElement(entity).isF64());
+  FailureOr<Value> value = asValue(entity, at, direct ? element : Type());
   if (failed(value)) return failure();
   FailureOr<Value> converted = castValue(*value, element, at);
   if (failed(converted)) return failure();
@@ -151,7 +159,7 @@ FailureOr<Entity> Lowering::castEntity(const Entity &entity, Type element, NodeI
 FailureOr<Entity> Lowering::lowerCast(Call &call) {
   FailureOr<Type> element = constantDtype(call[1], call.nodes[1]);
   if (failed(element)) return failure();
-  if (!call[0].isNumber() && failed(asValue(call[0], call.nodes[0]))) return failure();
+  if (!call[0].isUntyped() && failed(asValue(call[0], call.nodes[0]))) return failure();
   return castEntity(call[0], *element, call.node);
 }
 
@@ -226,6 +234,9 @@ FailureOr<Entity> Lowering::selectEntities(Operand condition, Operand a, Operand
   if (failed(chosen)) return failure();
   Type element = kir::elementType(chosen->getType());
   if (!element.isInteger(1)) return error(condition.node) << "I.select: expected a bool condition, got " << describe(condition.entity);
+  // Two literals take their dtype where the choice is used.
+  Entity choice = Entity::ofChoice(*chosen, a.entity, b.entity);
+  if (a.entity.isUntyped() && b.entity.isUntyped() && !defaultElement(choice).isInteger(1)) return choice;
   FailureOr<SmallVector<Value>> values = sameDtype({a, b}, at, "I.select");
   if (failed(values)) return failure();
   values->push_back(*chosen);

@@ -45,6 +45,13 @@ bool Lowering::same(const Entity &a, const Entity &b) {
   return llvm::all_of(llvm::zip_equal(a.items(), b.items()), [&](auto pair) { return same(std::get<0>(pair), std::get<1>(pair)); });
 }
 
+/// Kernel IR text nests to 256 levels at most.
+LogicalResult Lowering::enterRegion(NodeId at) {
+  static constexpr unsigned maxRegions = 200;
+  if (regionDepth < maxRegions) return success();
+  return error(at) << "run-time control nests deeper than " << maxRegions << " levels here";
+}
+
 //===- merging -----------------------------------------------------------------------------------------===//
 
 /// The common entity of two branches; its values are bound to results later. Nothing, with a problem, if there is none.
@@ -67,13 +74,18 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     result.product = std::make_shared<const Product>(std::move(product));
     return result;
   }
-  if ((a.kind != Entity::Value && !a.isNumber()) || (b.kind != Entity::Value && !b.isNumber())) return differ();
-  Type element = a.kind == Entity::Value ? kir::elementType(a.value.getType()) : b.kind == Entity::Value ? kir::elementType(b.value.getType()) : Type();
-  if (!element) {
-    element = defaultElement(*a.constant);
-    Type other = defaultElement(*b.constant);
-    if (other.isF64() || (other.isInteger(64) && element.isInteger(1))) element = other;
+  if ((a.kind != Entity::Value && !a.isUntyped()) || (b.kind != Entity::Value && !b.isUntyped())) return differ();
+  if (a.isUntyped() && b.isUntyped()) {
+    // A condition of one of the branches does not reach behind the if.
+    Value first = a.value, second = b.value;
+    bool local = (a.kind == Entity::Choice && merging.blocks[0]->getParent()->isAncestor(first.getParentRegion())) ||
+                 (b.kind == Entity::Choice && merging.blocks[1]->getParent()->isAncestor(second.getParentRegion()));
+    Entity choice = Entity::ofChoice(merging.condition, a, b);
+    if (!local && !defaultElement(choice).isInteger(1)) return choice;
   }
+  Type element = a.kind == Entity::Value   ? kir::elementType(a.value.getType())
+                 : b.kind == Entity::Value ? kir::elementType(b.value.getType())
+                                           : defaultElement(Entity::ofChoice(merging.condition, a, b));
   const Entity *sides[] = {&a, &b};
   Value values[2];
   for (int side = 0; side < 2; ++side) {
@@ -82,7 +94,7 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(merging.blocks[side]);
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
-    FailureOr<Value> value = literalValue(*sides[side]->constant, element, merging.at);
+    FailureOr<Value> value = asValue(*sides[side], merging.at, element);
     if (failed(value)) return differ();
     values[side] = *value;
   }
@@ -135,8 +147,11 @@ static bool isPlainChoice(kir::IfOp op) {
 }
 
 FailureOr<Entity> Lowering::runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen, llvm::function_ref<FailureOr<Entity>()> makeElse) {
+  if (failed(enterRegion(at))) return failure();
+  llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
   kir::IfOp open = openIf(condition, at);
   Merging merging;
+  merging.condition = condition;
   merging.at = at;
   Entity entities[2];
   for (int side = 0; side < 2; ++side) {
@@ -170,18 +185,29 @@ FailureOr<Entity> Lowering::runtimeChoice(Value condition, NodeId at, llvm::func
 //===- if ----------------------------------------------------------------------------------------------===//
 
 Flow Lowering::runIf(NodeId id) {
-  const Node &node = request.node(id);
-  FailureOr<Entity> test = evaluate(node.fields[0].id);
-  if (failed(test)) return Flow::Failed;
-  if (std::optional<bool> taken = truth(*test)) return runBlock(node.fields[*taken ? 1 : 2].list);
-  FailureOr<Value> condition = asCondition(*test, node.fields[0].id, "if");
-  return failed(condition) ? Flow::Failed : runRuntimeIf(id, *condition);
+  while (true) {
+    const Node &node = request.node(id);
+    FailureOr<Entity> test = evaluate(node.fields[0].id);
+    if (failed(test)) return Flow::Failed;
+    if (std::optional<bool> taken = truth(*test)) {
+      ArrayRef<NodeId> block = node.fields[*taken ? 1 : 2].list;
+      bool chained = !*taken && block.size() == 1 && request.node(block[0]).kind == NodeKind::If; // elif
+      if (!chained) return runBlock(block);
+      id = block[0];
+      continue;
+    }
+    FailureOr<Value> condition = asCondition(*test, node.fields[0].id, "if");
+    return failed(condition) ? Flow::Failed : runRuntimeIf(id, *condition);
+  }
 }
 
 Flow Lowering::runRuntimeIf(NodeId id, Value condition) {
   const Node &node = request.node(id);
+  if (failed(enterRegion(id))) return Flow::Failed;
+  llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
   kir::IfOp open = openIf(condition, id);
   Merging merging;
+  merging.condition = condition;
   merging.at = id;
   const std::map<std::string, Entity> before = frames.back().names;
   std::map<std::string, Entity> after[2];
@@ -255,7 +281,8 @@ Flow Lowering::runFor(NodeId id) {
     return Flow::Failed;
   }
   FailureOr<Entity> source = evaluate(node.fields[1].id);
-  if (failed(source)) return Flow::Failed;
+  if (failed(source) || failed(enterRegion(id))) return Flow::Failed;
+  llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
   if (source->kind == Entity::Parallel) return runParallel(id, *source);
   if (source->kind == Entity::Domain) return runOrdered(id, *source);
   error(node.fields[1].id) << "a loop runs over a domain, range(...) or I.parallel(...), got " << describe(*source);
@@ -264,7 +291,7 @@ Flow Lowering::runFor(NodeId id) {
 
 static bool isCarriable(const Entity &entity) {
   if (entity.isProduct()) return llvm::all_of(entity.items(), isCarriable);
-  return entity.kind == Entity::Value || entity.isNumber();
+  return entity.kind == Entity::Value || entity.isUntyped();
 }
 
 /// Lowers the statements of a loop whose block is ready. Names that it binds and does not carry have no value at its start
@@ -283,7 +310,7 @@ LogicalResult Lowering::loopBody(NodeId id, Block &body, ArrayRef<std::string> a
 
 /// A value of exactly the carry's type.
 FailureOr<Value> Lowering::carriedValue(StringRef name, const Entity &entity, Type type, NodeId at) {
-  if (entity.kind != Entity::Value && !entity.isNumber())
+  if (entity.kind != Entity::Value && !entity.isUntyped())
     return error(at) << "carry '" << name << "' of " << placed("loop", at) << ": expected a " << dtypeName(kir::elementType(type)) << " value, got " << describe(entity);
   FailureOr<Value> value = asValue(entity, at, kir::elementType(type));
   if (failed(value)) return failure();
@@ -309,13 +336,14 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(NodeId id, const Entity &do
     std::vector<Entity> parts;
     if (failed(flatten(frames.back().names[name], id, parts, "carry '" + Twine(name) + "'"))) return failure();
     for (const Entity &part : parts) {
-      literal |= part.isNumber();
-      elements.push_back(part.isNumber() ? Type() : kir::elementType(part.value.getType()));
+      literal |= part.isUntyped();
+      elements.push_back(part.isUntyped() ? Type() : kir::elementType(part.value.getType()));
     }
   }
   if (!literal) return elements;
   // The trial leaves nothing behind but names of outer values.
-  auto savedFrames = frames;
+  auto savedNames = frames.back().names;
+  Entity savedResult = frames.back().result;
   auto savedExtents = extents;
   auto savedRepresentatives = representatives;
   auto savedExpressions = expressions;
@@ -338,13 +366,14 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(NodeId id, const Entity &do
       for (const Entity &part : parts) {
         if (at == found.size()) break;
         if (part.kind == Entity::Value) found[at] = kir::elementType(part.value.getType());
-        else if (part.isNumber()) found[at] = defaultElement(*part.constant);
+        else if (part.isUntyped()) found[at] = defaultElement(part);
         ++at;
       }
     }
     loop.erase();
   }
-  frames = savedFrames;
+  frames.back().names = savedNames;
+  frames.back().result = savedResult;
   extents = savedExtents;
   representatives = savedRepresentatives;
   expressions = savedExpressions;
@@ -359,7 +388,7 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(NodeId id, const Entity &do
     (void)flatten(frames.back().names[name], id, parts, name);
     for (const Entity &part : parts) {
       Type &element = elements[at];
-      if (!element) element = found[at] ? found[at] : defaultElement(*part.constant);
+      if (!element) element = found[at] ? found[at] : defaultElement(part);
       ++at;
     }
   }
@@ -375,13 +404,13 @@ Flow Lowering::runOrdered(NodeId id, const Entity &domain) {
   }
   std::string variable = request.node(target).fields[0].text, place = placed("loop", id);
   std::vector<std::string> assigned = assignedNames(node.fields[2].list), carried;
-  auto &names = frames.back().names;
   for (const std::string &name : assigned) {
-    auto found = names.find(name);
-    if (name != variable && found != names.end() && isCarriable(found->second)) carried.push_back(name);
+    auto found = frames.back().names.find(name);
+    if (name != variable && found != frames.back().names.end() && isCarriable(found->second)) carried.push_back(name);
   }
   FailureOr<SmallVector<Type>> elements = carryElements(id, domain, carried);
   if (failed(elements)) return Flow::Failed;
+  auto &names = frames.back().names;
   SmallVector<Value> inits;
   std::vector<Entity> schema;
   for (const std::string &name : carried) {

@@ -36,6 +36,7 @@ struct Entity {
     Builtin,   // `text` is its name
     Foreign,   // an object of no meaning here, `text` is its Python type
     Parallel,  // what I.parallel gives: `product` holds domains
+    Choice,    // by the bool `value`, one of two untyped numbers in `product`: it takes its dtype where it is used
   };
   Kind kind = Unbound;
   std::string text;
@@ -77,6 +78,14 @@ struct Entity {
   bool isLiteral() const { return kind == Literal; }
   bool isLiteral(Constant::Kind k) const { return kind == Literal && constant->kind == k; }
   bool isNumber() const { return kind == Literal && constant->isNumber(); }
+  static Entity ofChoice(mlir::Value condition, Entity a, Entity b) {
+    Entity e = ofTuple({std::move(a), std::move(b)});
+    e.kind = Choice;
+    e.value = condition;
+    return e;
+  }
+  /// A number that takes its dtype from its context.
+  bool isUntyped() const { return isNumber() || kind == Choice; }
   bool isProduct() const { return kind == Tuple || kind == Record; }
   bool isTensor() const { return kind == Value && llvm::isa<kir::KirTensorType>(value.getType()); }
   bool isScalar() const { return kind == Value && !isTensor(); }

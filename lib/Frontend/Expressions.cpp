@@ -10,7 +10,7 @@ using namespace intent::frontend;
 
 // The stack that a nesting level takes is bounded, and so is what inlining multiplies.
 static constexpr unsigned maxDepth = 400;
-static constexpr uint64_t maxWork = 4000000;
+static constexpr uint64_t maxWork = 1000000;
 
 FailureOr<Entity> Lowering::evaluate(NodeId node) {
   if (++work > maxWork) return error(node) << "the program expands to more than " << maxWork << " expressions";
@@ -63,8 +63,7 @@ FailureOr<Entity> Lowering::lookUp(StringRef name, NodeId at) {
   auto global = frame.function->names.find(name);
   if (global == frame.function->names.end()) return error(at) << "name '" << name << "' is not defined";
   FailureOr<Entity> entity = meaningOf(global->second, at);
-  if (succeeded(entity) && (entity->kind == Entity::Module || entity->kind == Entity::Foreign) && global->second.text != "intent" &&
-      global->second.text != "intent.language")
+  if (succeeded(entity) && entity->kind == Entity::Module && global->second.text != "intent" && global->second.text != "intent.language")
     entity->text = name.str(); // attributes of other modules are recorded as dotted names
   return entity;
 }
@@ -104,6 +103,11 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
   FailureOr<Entity> evaluated = evaluate(node.fields[0].id);
   if (failed(evaluated)) return failure();
   Entity &base = *evaluated;
+  if (base.kind == Entity::Choice) {
+    FailureOr<Value> value = asValue(base, id);
+    if (failed(value)) return failure();
+    base = Entity::ofValue(*value);
+  }
   switch (base.kind) {
   case Entity::Module: {
     if (base.text == "intent") {
@@ -196,6 +200,7 @@ std::string Lowering::describe(const Entity &entity) {
   case Entity::Builtin: return "Python builtin '" + entity.text + "'";
   case Entity::Foreign: return "a Python object ('" + entity.text + "')";
   case Entity::Parallel: return "I.parallel(...)";
+  case Entity::Choice: return "a choice of literals";
   }
   return "?";
 }
@@ -203,6 +208,18 @@ std::string Lowering::describe(const Entity &entity) {
 FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element) {
   if (entity.kind == Entity::Value) return entity.value;
   if (entity.isNumber()) return literalValue(*entity.constant, element, at);
+  if (entity.kind == Entity::Choice) {
+    if (!element) element = defaultElement(entity);
+    Value sides[2];
+    for (int side = 0; side < 2; ++side) {
+      FailureOr<Value> value = asValue(entity.items()[side], at, element);
+      if (failed(value)) return failure();
+      sides[side] = *value;
+    }
+    FailureOr<Entity> chosen = selectEntities({Entity::ofValue(entity.value), at, "condition"}, {Entity::ofValue(sides[0]), at, "true value"}, {Entity::ofValue(sides[1]), at, "false value"}, at);
+    if (failed(chosen)) return failure();
+    return chosen->value;
+  }
   InFlightDiagnostic diagnostic = error(at);
   diagnostic << "expected a tensor or scalar, got " << describe(entity);
   if (entity.kind == Entity::View) {
@@ -216,12 +233,14 @@ FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element
 
 FailureOr<Value> Lowering::asTensor(const Entity &entity, NodeId at, const Twine &what) {
   if (entity.isTensor()) return entity.value;
-  if (entity.isScalar() || entity.isNumber()) return error(at) << what << ": expected a tensor, got " << describe(entity);
+  if (entity.kind == Entity::Choice && isa<KirTensorType>(entity.value.getType())) return asValue(entity, at);
+  if (entity.isScalar() || entity.kind == Entity::Choice || entity.isNumber()) return error(at) << what << ": expected a tensor, got " << describe(entity);
   return asValue(entity, at);
 }
 
 FailureOr<Value> Lowering::asIndex(const Entity &entity, NodeId at, const Twine &what) {
-  if (entity.isLiteral(Constant::Int)) return literalValue(*entity.constant, builder.getIndexType(), at);
+  if (entity.isLiteral(Constant::Int) || (entity.kind == Entity::Choice && !isa<KirTensorType>(entity.value.getType())))
+    return asValue(entity, at, builder.getIndexType());
   Type type = entity.isScalar() ? entity.value.getType() : Type();
   if (!type || !isa<IntegerType, IndexType>(type) || type.isInteger(1))
     return error(at) << what << ": expected an integer scalar, got " << describe(entity);

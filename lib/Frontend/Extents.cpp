@@ -45,7 +45,7 @@ void Lowering::record(Operation *op) {
   if (extent && isSmall(*extent)) extents[result] = *extent;
 }
 
-/// One value for equal pure scalar expressions, as far as it is visible at the insertion point.
+/// One value for equal pure expressions, as far as it is visible at the insertion point.
 Value Lowering::representative(Value scalar) {
   auto known = representatives.find(scalar);
   if (known != representatives.end()) return known->second;
@@ -68,9 +68,25 @@ Value Lowering::representative(Value scalar) {
   return chosen;
 }
 
-/// The visible equal of a constant or extent just made, which then goes; names of the author's stay on one operation.
-Value Lowering::unique(Operation *op) {
-  Value own = op->getResult(0), chosen = representative(own);
+/// The visible equal of an operation just made, which then goes; names of the author's stay on one operation. Reads are equal
+/// within a block that writes nothing between them.
+Value Lowering::unique(Operation *op, bool reads) {
+  Value own = op->getResult(0), chosen;
+  if (reads) {
+    std::string key;
+    llvm::raw_string_ostream os(key);
+    os << "read " << writes << ' ' << op->getBlock();
+    for (Value operand : op->getOperands()) {
+      auto operandKnown = representatives.find(operand);
+      os << ' ' << (operandKnown == representatives.end() ? operand : operandKnown->second).getAsOpaquePointer();
+    }
+    os << ' ' << own.getType().getAsOpaquePointer();
+    SmallVector<Value, 1> &equal = expressions[key];
+    if (equal.empty()) equal.push_back(own);
+    chosen = equal.front();
+  } else {
+    chosen = representative(own);
+  }
   if (chosen == own) return own;
   representatives.erase(own);
   extents.erase(own);

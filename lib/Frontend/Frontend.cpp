@@ -77,6 +77,14 @@ LogicalResult Lowering::bindConstexprs(const Function &function) {
     bool exists = llvm::any_of(function.parameters, [&](const Parameter &p) { return p.kind == Parameter::Constexpr && p.name == name; });
     if (!exists) return error(function.root) << "kernel '" << function.name << "' has no constexpr parameter '" << name << "'";
   }
+  for (const auto &entry : request.types) {
+    const std::string &name = entry.first;
+    bool used = llvm::any_of(request.functions, [&](const Function &f) {
+      return llvm::any_of(f.parameters, [&](const Parameter &p) { return p.typeVar == name; }) ||
+             llvm::any_of(f.names, [&](const auto &n) { return n.second.kind == Meaning::TypeVar && n.second.text == name; });
+    });
+    if (!used) return error(function.root) << "kernel '" << function.name << "' has no type variable '" << name << "'";
+  }
   for (const Parameter &p : function.parameters) {
     if (p.kind != Parameter::Constexpr) continue;
     auto given = request.constexprs.find(p.name);
@@ -93,12 +101,16 @@ LogicalResult Lowering::bindConstexprs(const Function &function) {
 FailureOr<std::string> Lowering::boundDtype(StringRef typeVar, NodeId at) {
   auto found = request.types.find(typeVar.str());
   if (found == request.types.end()) return error(at) << "type variable '" << typeVar << "' is not bound: pass types={\"" << typeVar << "\": ...}";
-  for (const Function &function : request.functions)
+  for (const Function &function : request.functions) {
+    for (const Parameter &p : function.parameters)
+      if (p.typeVar == typeVar && !p.dtypes.empty() && !llvm::is_contained(p.dtypes, found->second))
+        return error(at) << "type variable '" << typeVar << "': expected one of " << llvm::join(p.dtypes, ", ") << ", got " << found->second;
     for (const auto &entry : function.names) {
       const Meaning &meaning = entry.second;
       if (meaning.kind == Meaning::TypeVar && meaning.text == typeVar && !meaning.names.empty() && !llvm::is_contained(meaning.names, found->second))
         return error(at) << "type variable '" << typeVar << "': expected one of " << llvm::join(meaning.names, ", ") << ", got " << found->second;
     }
+  }
   return found->second;
 }
 

@@ -15,6 +15,12 @@ Type Lowering::defaultElement(const Constant &literal) {
   return literal.kind == Constant::Int ? Type(builder.getI64Type()) : Type(builder.getF64Type());
 }
 
+Type Lowering::defaultElement(const Entity &untyped) {
+  if (untyped.isNumber()) return defaultElement(*untyped.constant);
+  Type a = defaultElement(untyped.items()[0]), b = defaultElement(untyped.items()[1]);
+  return b.isF64() || (b.isInteger(64) && a.isInteger(1)) ? b : a;
+}
+
 FailureOr<TypedAttr> Lowering::literalAttr(const Constant &literal, Type element, NodeId at) {
   if (!literal.isNumber()) return error(at) << "expected a number of dtype " << dtypeName(element) << ", got " << literal.spell();
   auto cannot = [&]() -> FailureOr<TypedAttr> {

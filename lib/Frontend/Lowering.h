@@ -6,6 +6,7 @@
 #include "Intrinsics.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
+#include <deque>
 
 namespace intent::frontend {
 
@@ -46,6 +47,7 @@ struct IndexItem {
 
 /// Two branches being merged: what each yields, in one order.
 struct Merging {
+  Value condition;
   mlir::Block *blocks[2];
   llvm::SmallVector<Value> values[2];
   NodeId at = noNode;
@@ -79,6 +81,7 @@ private:
   FailureOr<mlir::TypedAttr> literalAttr(const Constant &literal, Type element, NodeId at);
   FailureOr<Value> literalValue(const Constant &literal, Type element, NodeId at);
   Type defaultElement(const Constant &literal);
+  Type defaultElement(const Entity &untyped);
   FailureOr<Entity> foldBinary(llvm::StringRef op, const Constant &l, const Constant &r, NodeId at);
   FailureOr<Entity> foldUnary(llvm::StringRef op, const Constant &v, NodeId at);
   FailureOr<bool> foldCompare(llvm::StringRef op, const Constant &l, const Constant &r, NodeId at);
@@ -99,7 +102,7 @@ private:
     return op;
   }
   void record(mlir::Operation *op);
-  Value unique(mlir::Operation *op);
+  Value unique(mlir::Operation *op, bool reads = false);
   Value indexOp(BinaryKind kind, Value l, Value r, NodeId at);
   Value representative(Value scalar);
   ExtentAttr extentOf(Value scalar);
@@ -211,7 +214,7 @@ private:
   FailureOr<Value> castValue(Value value, Type element, NodeId at);
   FailureOr<Entity> castEntity(const Entity &entity, Type element, NodeId at);
   FailureOr<Entity> selectEntities(Operand condition, Operand a, Operand b, NodeId at);
-  FailureOr<Type> elementOf(const Operand &operand, llvm::StringRef operation);
+  Value scalarOf(Value rankZero, NodeId at);
   FailureOr<llvm::SmallVector<int64_t>> axesArgument(const Entity &entity, size_t rank, NodeId at);
   Value reduceValue(llvm::StringRef kind, Value tensor, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value keepAxes(Value reduced, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
@@ -243,6 +246,7 @@ private:
   std::optional<Entity> merge(const Entity &a, const Entity &b, Merging &merging);
   void bindMerged(Entity &entity, mlir::ValueRange results, size_t &next);
   bool same(const Entity &a, const Entity &b);
+  LogicalResult enterRegion(NodeId at);
   kir::IfOp openIf(Value condition, NodeId at);
   kir::IfOp closeIf(kir::IfOp open, Merging &merging, NodeId at);
   FailureOr<llvm::SmallVector<Type>> carryElements(NodeId node, const Entity &domain, llvm::ArrayRef<std::string> carried);
@@ -262,7 +266,7 @@ private:
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
   kir::KernelOp kernel;
-  std::vector<Frame> frames;
+  std::deque<Frame> frames; // a call pushes one; references to the others stay
   std::map<std::string, Constant> constexprs;
   llvm::DenseMap<Value, ExtentAttr> extents;     // of index and i64 scalars
   llvm::DenseMap<Value, Value> representatives;  // of equal scalar expressions
@@ -270,7 +274,8 @@ private:
   std::vector<Leaf> leaves;                      // atom "#k" is leaves[k] until `renameAtoms`
   std::vector<Checked> checked;
   llvm::StringSet<> symbols;                     // view symbols
-  unsigned depth = 0, pureRegions = 0;
+  unsigned depth = 0, regionDepth = 0, pureRegions = 0;
+  uint64_t writes = 0;                           // lowered so far: reads between two are equal
   uint64_t work = 0;                             // evaluated nodes
 };
 

@@ -33,7 +33,7 @@ FailureOr<SmallVector<Value>> Lowering::sameDtype(ArrayRef<Operand> operands, No
   Type element;
   const Operand *typed = nullptr;
   for (const Operand &operand : operands) {
-    if (operand.entity.isNumber()) continue;
+    if (operand.entity.isUntyped()) continue;
     FailureOr<Value> value = asValue(operand.entity, operand.node);
     if (failed(value)) return failure();
     Type own = kir::elementType(value->getType());
@@ -50,7 +50,7 @@ FailureOr<SmallVector<Value>> Lowering::sameDtype(ArrayRef<Operand> operands, No
   }
   if (!element) { // literals alone: the widest kind
     for (const Operand &operand : operands) {
-      Type own = defaultElement(*operand.entity.constant);
+      Type own = defaultElement(operand.entity);
       if (!element || own.isF64() || (own.isInteger(64) && element.isInteger(1))) element = own;
     }
   }
@@ -212,7 +212,10 @@ FailureOr<Entity> Lowering::evaluateUnaryOp(NodeId id) {
     std::string operation = ("'" + spelling + "'").str();
     if (spelling == "~" && isa<FloatType>(element)) return error(at) << "'~' takes integers and bools, got " << dtypeName(element);
     if (spelling != "~" && failed(requireArithmetic(element, at, operation))) return failure();
-    if (spelling == "+") continue;
+    if (spelling == "+") {
+      value = Entity::ofValue(*v);
+      continue;
+    }
     value = Entity::ofValue(make<kir::UnaryOp>(at, v->getType(), spelling == "-" ? UnaryKind::Neg : UnaryKind::Not, *v, false, false));
   }
   return value;

@@ -123,7 +123,11 @@ FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {
   if (kind == "mean") {
     ExtentAttr count = known(1);
     for (int64_t axis : *axes) count = count * shape[axis];
-    FailureOr<Value> divisor = castValue(extentValue(count, call.node), acc, call.node);
+    // An extent such as N - 1 may be negative where the axis is empty; the mean of nothing is 0 / 0.
+    Value members = extentValue(count, call.node);
+    if (llvm::any_of(count.getCoefficients(), [](int64_t c) { return c < 0; }))
+      members = make<kir::BinaryOp>(call.node, members.getType(), BinaryKind::Maximum, members, indexConstant(0, call.node), false, false);
+    FailureOr<Value> divisor = castValue(members, acc, call.node);
     if (failed(divisor)) return failure();
     if (isa<KirTensorType>(result.getType())) *divisor = broadcastTo(*divisor, kir::shapeOf(result.getType()), call.node);
     result = make<kir::BinaryOp>(call.node, result.getType(), BinaryKind::Div, result, *divisor, false, false);
@@ -209,7 +213,7 @@ FailureOr<Entity> Lowering::lowerReduce(Call &call) {
       return error(identityNode) << "identity: expected " << dtypeName(element) << " scalar, got " << describe(identity);
     // A rank-zero identity keeps full reductions rank-zero tensors.
     bool tensorResult = !kept.empty() || axes->empty() || isa<KirTensorType>(scalar->getType());
-    if (isa<KirTensorType>(scalar->getType())) *scalar = make<kir::ExtractOp>(identityNode, element, *scalar, ValueRange());
+    *scalar = scalarOf(*scalar, identityNode);
     identities.push_back(*scalar);
     results.push_back(tensorResult ? Type(tensorType(element, kept)) : element);
     elements.push_back(element);

@@ -34,7 +34,7 @@ FailureOr<Entity> Lowering::makeDomain(const Entity &start, const Entity *stop, 
     Value reach = op(BinaryKind::Add, op(BinaryKind::Sub, *end, *begin), op(BinaryKind::Sub, *stride, indexConstant(1, at)));
     extent = extentOf(op(BinaryKind::FloorDiv, reach, *stride));
   }
-  Value domain = make<kir::DomainOp>(at, DomainType::get(context, publish(extent)), *begin, *end, *stride);
+  Value domain = unique(make<kir::DomainOp>(at, DomainType::get(context, publish(extent)), *begin, *end, *stride));
   return regionEntity(domain, *begin, *end, *stride);
 }
 

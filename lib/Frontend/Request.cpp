@@ -3,76 +3,14 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace llvm;
 using namespace intent::frontend;
 
-//===- constants ---------------------------------------------------------------------------------------===//
-
-Constant Constant::ofInt(WideInt value) {
-  Constant c;
-  c.kind = Int;
-  c.integer = value;
-  return c;
-}
-Constant Constant::ofBool(bool value) {
-  Constant c;
-  c.kind = Bool;
-  c.integer = value;
-  return c;
-}
-Constant Constant::ofFloat(double value) {
-  Constant c;
-  c.kind = Float;
-  c.real = value;
-  return c;
-}
-Constant Constant::ofDtype(StringRef name) {
-  Constant c;
-  c.kind = Dtype;
-  c.text = name.str();
-  return c;
-}
-
-static std::string spellInt(WideInt value) {
-  if (value == 0) return "0";
-  bool negative = value < 0;
-  std::string digits;
-  for (; value != 0; value /= 10) {
-    int digit = static_cast<int>(value % 10);
-    digits.push_back(static_cast<char>('0' + (digit < 0 ? -digit : digit)));
-  }
-  if (negative) digits.push_back('-');
-  std::reverse(digits.begin(), digits.end());
-  return digits;
-}
-
-std::string Constant::spell() const {
-  switch (kind) {
-  case None: return "None";
-  case Ellipsis: return "...";
-  case Bool: return integer ? "True" : "False";
-  case Int: return spellInt(integer);
-  case Float: {
-    if (std::isnan(real)) return "nan";
-    if (std::isinf(real)) return real > 0 ? "inf" : "-inf";
-    for (int digits = 1; digits <= 17; ++digits) { // the shortest text that reads back
-      char buffer[40];
-      snprintf(buffer, sizeof buffer, "%.*g", digits, real);
-      if (strtod(buffer, nullptr) == real) {
-        std::string shortest = buffer;
-        return shortest.find_first_of(".e") == std::string::npos ? shortest + ".0" : shortest;
-      }
-    }
-    return "nan";
-  }
-  case Str: return "'" + text + "'";
-  case Tuple: return "tuple of " + std::to_string(items.size());
-  case Enum: return text + "." + member;
-  case Dtype: return "I." + text;
-  }
-  return "?";
+/// Names stand in kernel IR text: letters, digits, underscores and what is not ASCII.
+static bool isIdentifier(StringRef name) {
+  auto fits = [](unsigned char c) { return isAlnum(c) || c == '_' || c >= 0x80; };
+  return !name.empty() && !isDigit(name[0]) && all_of(name, fits);
 }
 
 //===- the node table ----------------------------------------------------------------------------------===//
@@ -263,6 +201,7 @@ bool Parser::field(const json::Value &value, StringRef type, size_t number, Node
       std::optional<StringRef> s = value.getAsString();
       if (!s) return false;
       field.text = s->str();
+      if (!isIdentifier(field.text)) return fail("nodes[{0}]: '{1}' is not an identifier", number, field.text);
     }
   } else if (list || type == "s") {
     const json::Array *array = value.getAsArray();
@@ -384,6 +323,7 @@ bool Parser::function(const json::Value &value, size_t number) {
   Function &f = request.functions[number];
   if (!o) return fail("{0}: expected an object", where);
   if (!onlyKeys(*o, where, {"name", "file", "root", "kernel", "params", "names"}) || !text(*o, "name", where, f.name)) return false;
+  if (!isIdentifier(f.name)) return fail("{0}: '{1}' is not an identifier", where, f.name);
   std::optional<bool> kernel = o->getBoolean("kernel");
   std::optional<int64_t> file = o->getInteger("file");
   if (!kernel || !file || *file < 0 || *file >= static_cast<int64_t>(request.files.size())) return fail("{0}: expected 'kernel' and an existing 'file'", where);
@@ -417,7 +357,8 @@ bool Parser::dtype(const json::Value *value, const std::string &where, Parameter
     }
   const json::Object *o = value ? value->getAsObject() : nullptr;
   if (!o) return fail("{0}: expected a dtype or a type variable", where);
-  return onlyKeys(*o, where, {"typevar"}) && text(*o, "typevar", where, p.typeVar);
+  if (!onlyKeys(*o, where, {"typevar", "dtypes"}) || !text(*o, "typevar", where, p.typeVar)) return false;
+  return !o->get("dtypes") || strings(o->get("dtypes"), where, p.dtypes);
 }
 
 bool Parser::shape(const json::Value *value, const std::string &where, Parameter &p) {
@@ -453,6 +394,7 @@ bool Parser::parameter(const json::Value &value, const std::string &where, Param
   std::string kind;
   if (!o) return fail("{0}: expected an object", where);
   if (!text(*o, "kind", where, kind) || !text(*o, "name", where, p.name) || !nodeNumber(*o, "node", where, NodeKind::Arg, p.node)) return false;
+  if (!isIdentifier(p.name)) return fail("{0}: '{1}' is not an identifier", where, p.name);
   if (kind == "view") {
     p.kind = Parameter::View;
     if (!onlyKeys(*o, where, {"kind", "name", "node", "access", "dtype", "shape", "noalias", "alias", "strides"}) || !text(*o, "access", where, p.access) ||

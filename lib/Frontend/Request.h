@@ -78,6 +78,7 @@ struct Parameter {
   NodeId node = noNode;
   std::string access;                                         // views
   std::string dtype, typeVar;                                 // views and scalars: one of them
+  std::vector<std::string> dtypes;                            // that the type variable allows; empty: any
   std::vector<std::variant<int64_t, std::string>> shape;      // views
   bool noalias = false;
   std::optional<std::string> alias;

@@ -60,6 +60,11 @@ FailureOr<Entity> Lowering::evaluateSubscript(NodeId id) {
 
 FailureOr<Entity> Lowering::subscript(const Entity &base, ArrayRef<IndexItem> items, NodeId at) {
   if (base.kind == Entity::View || base.isTensor()) return readItems(base, items, at);
+  if (base.kind == Entity::Choice && isa<KirTensorType>(base.value.getType())) {
+    FailureOr<Value> value = asValue(base, at);
+    if (failed(value)) return failure();
+    return readItems(Entity::ofValue(*value), items, at);
+  }
   if (base.kind == Entity::Domain) {
     if (items.size() != 1) return error(at) << "a domain has one axis, got " << static_cast<unsigned>(items.size()) << " indices";
     return subregion(base, items[0], at);
@@ -130,14 +135,15 @@ FailureOr<Entity> Lowering::subregion(const Entity &base, const IndexItem &item,
     Value skipped = make<kir::BinaryOp>(at, first.getType(), BinaryKind::Mul, first, source.step, false, false);
     begin = indexOp(BinaryKind::Add, source.begin, skipped, at);
   }
-  Value region = make<kir::SubregionOp>(at, DomainType::get(context, publish(extent)), base.value, bounds[0], bounds[1]);
+  Value region = unique(make<kir::SubregionOp>(at, DomainType::get(context, publish(extent)), base.value, bounds[0], bounds[1]));
   return regionEntity(region, begin, bounds[1], source.step);
 }
 
 //===- accesses ----------------------------------------------------------------------------------------===//
 
 Value Lowering::wholeAxis(ExtentAttr extent, NodeId at) {
-  return make<kir::DomainOp>(at, DomainType::get(context, publish(extent)), indexConstant(0, at), extentValue(extent, at), indexConstant(1, at));
+  Value begin = indexConstant(0, at), end = extentValue(extent, at), step = indexConstant(1, at);
+  return unique(make<kir::DomainOp>(at, DomainType::get(context, publish(extent)), begin, end, step));
 }
 
 FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis) {
@@ -152,6 +158,7 @@ FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, 
       return error(item.node) << "index " << axis << " is " << entity.constant->spell() << ", out of range for extent " << *size;
     return literalValue(*entity.constant, builder.getIndexType(), item.node);
   }
+  if (entity.kind == Entity::Choice && defaultElement(entity).isInteger(64)) return asValue(entity, item.node, builder.getIndexType());
   if (entity.kind == Entity::Value) {
     Type element = kir::elementType(entity.value.getType());
     if (isa<IntegerType, IndexType>(element) && !element.isInteger(1)) return entity.value;
@@ -206,7 +213,7 @@ FailureOr<Entity> Lowering::readItems(const Entity &base, ArrayRef<IndexItem> it
     // x[()] of a rank-zero view is a rank-zero tensor; t[()] of such a tensor is its scalar.
     bool asScalar = scalar && !(isView && source.empty()) && !(newAxes && source.empty());
     Type type = asScalar ? element : Type(tensorType(element, *shape));
-    if (isView) value = make<kir::ReadOp>(at, type, base.value, *indices);
+    if (isView) value = unique(make<kir::ReadOp>(at, type, base.value, *indices), /*reads=*/true);
     else if (source.empty() && !asScalar) value = base.value;
     else value = make<kir::ExtractOp>(at, type, base.value, *indices);
   }
@@ -239,6 +246,14 @@ FailureOr<Entity> Lowering::readItems(const Entity &base, ArrayRef<IndexItem> it
   return Entity::ofValue(repeat(value, result, axes, at));
 }
 
+/// The scalar of a rank-zero tensor; a scalar itself.
+Value Lowering::scalarOf(Value value, NodeId at) {
+  if (!isa<KirTensorType>(value.getType())) return value;
+  auto repeated = value.getDefiningOp<kir::BroadcastOp>();
+  if (repeated && !isa<KirTensorType>(repeated.getValue().getType())) return repeated.getValue();
+  return make<kir::ExtractOp>(at, kir::elementType(value.getType()), value, ValueRange());
+}
+
 LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode) {
   if (base.kind != Entity::View) return error(at) << describe(base) << " is not written by index; values are immutable, and only Out and InOut views are written";
   auto type = cast<kir::ViewType>(base.value.getType());
@@ -259,7 +274,7 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
   bool scalar = llvm::all_of(*indices, [](Value v) { return isScalarType(v.getType()); });
   if (scalar) {
     if (!own.empty()) return error(valueNode) << "view '" << base.text << "' takes one element here, got a value of shape " << spell(own);
-    if (isa<KirTensorType>(written->getType())) *written = make<kir::ExtractOp>(at, element, *written, ValueRange());
+    *written = scalarOf(*written, at);
   } else {
     // The value broadcasts to the index result, never the other way.
     if (own.size() > shape->size())
@@ -276,5 +291,6 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
     *written = broadcastTo(*written, *shape, valueNode);
   }
   make<kir::WriteOp>(at, *written, base.value, *indices);
+  ++writes;
   return success();
 }

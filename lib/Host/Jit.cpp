@@ -11,6 +11,12 @@
 
 using namespace llvm;
 
+// Conversions of f16 on machines without F16C are calls into the compiler's library, which is not on any search path.
+extern "C" {
+_Float16 __truncsfhf2(float);
+float __extendhfsf2(_Float16);
+}
+
 namespace intent::host {
 
 NativeCode::~NativeCode() { consumeError(tracker->remove()); }
@@ -53,6 +59,9 @@ Error Jit::initialise() {
     facts.libmvec |= StringRef(library).starts_with("libmvec");
     jit->getMainJITDylib().addGenerator(std::move(*generator));
   }
+  auto builtin = [](auto *function) { return orc::ExecutorSymbolDef(orc::ExecutorAddr::fromPtr(function), JITSymbolFlags::Exported); };
+  orc::SymbolMap builtins{{jit->mangleAndIntern("__truncsfhf2"), builtin(&__truncsfhf2)}, {jit->mangleAndIntern("__extendhfsf2"), builtin(&__extendhfsf2)}};
+  if (Error error = jit->getMainJITDylib().define(orc::absoluteSymbols(std::move(builtins)))) return error;
   StringMap<bool> features = sys::getHostCPUFeatures();
   auto has = [&](std::initializer_list<const char *> names) { return all_of(names, [&](const char *name) { return features.lookup(name); }); };
   facts.fma = has({"fma"});

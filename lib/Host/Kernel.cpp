@@ -276,8 +276,11 @@ llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments) {
   bool parallel = call->elements * (variants[call->variant].heavy ? 16 : 1) >= worthwhile;
   NativeFunction entry = (*code)->code->entry;
   const int64_t *frame = call->frame.data();
-  if (!runInstances(instances, (*code)->arenaBytes, parallel, [&](int64_t begin, int64_t end, char *arena) { entry(frame, begin, end, arena); }))
-    return fail("not enough memory for ", (*code)->arenaBytes, " bytes of scratch a thread");
+  switch (runInstances(instances, (*code)->arenaBytes, parallel, [&](int64_t begin, int64_t end, char *arena) { entry(frame, begin, end, arena); })) {
+  case Outcome::Done: return llvm::Error::success();
+  case Outcome::NoMemory: return fail("not enough memory for ", (*code)->arenaBytes, " bytes of scratch a thread");
+  case Outcome::Interrupted: return fail("interrupted");
+  }
   return llvm::Error::success();
 }
 

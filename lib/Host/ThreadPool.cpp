@@ -1,5 +1,7 @@
 #include "ThreadPool.h"
 
+#include "Interrupt.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -35,8 +37,16 @@ struct Job {
   RangeWork work;
   int64_t count, range;
   std::atomic<int64_t> next{0};
-  void run(char *arena) {
-    for (int64_t begin; (begin = next.fetch_add(range)) < count;) work(begin, std::min(count, begin + range), arena);
+  /// `watch` belongs to the launching thread; stopping is letting the counter run out for all.
+  bool run(char *arena, InterruptWatch *watch = nullptr) {
+    for (int64_t begin; (begin = next.fetch_add(range)) < count;) {
+      work(begin, std::min(count, begin + range), arena);
+      if (watch && watch->shouldStop()) {
+        next = count;
+        return false;
+      }
+    }
+    return true;
   }
 };
 
@@ -55,9 +65,9 @@ public:
   }
   unsigned size() const { return arenas.size(); }
 
-  bool run(Job &job, size_t arenaBytes) {
+  Outcome run(Job &job, size_t arenaBytes) {
     for (Arena &arena : arenas)
-      if (!arena.reserve(arenaBytes)) return false;
+      if (!arena.reserve(arenaBytes)) return Outcome::NoMemory;
     busy = size() - 1;
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -65,12 +75,13 @@ public:
       ++generation;
     }
     wake.notify_all();
-    job.run(arenas[0].memory);
+    InterruptWatch watch;
+    bool whole = job.run(arenas[0].memory, &watch);
     for (unsigned spin = 0; busy.load(std::memory_order_acquire) && spin < 4000; ++spin) __builtin_ia32_pause();
     std::unique_lock<std::mutex> lock(mutex);
     done.wait(lock, [&] { return busy.load(std::memory_order_acquire) == 0; });
     current = nullptr;
-    return true;
+    return whole ? Outcome::Done : Outcome::Interrupted;
   }
 
 private:
@@ -136,25 +147,27 @@ Process &thisProcess() {
   return *current;
 }
 
-bool runHere(int64_t count, size_t arenaBytes, RangeWork work) {
+Outcome runHere(int64_t count, size_t arenaBytes, RangeWork work) {
   // Nested launches each need their own scratch; only the outermost keeps its memory.
   static thread_local Arena kept;
   Arena own;
   Arena &arena = insideWork ? own : kept;
-  if (!arena.reserve(arenaBytes)) return false;
+  if (!arena.reserve(arenaBytes)) return Outcome::NoMemory;
   bool outer = insideWork;
   insideWork = true;
-  work(0, count, arena.memory);
+  InterruptWatch watch;
+  Job job{work, count, std::max<int64_t>(1, count / 16)};
+  bool whole = job.run(arena.memory, &watch);
   insideWork = outer;
-  return true;
+  return whole ? Outcome::Done : Outcome::Interrupted;
 }
 
 } // namespace
 
 void setThreads(unsigned threads) { wantedThreads = threads; }
 
-bool runInstances(int64_t count, size_t arenaBytes, bool parallel, RangeWork work) {
-  if (count <= 0) return true;
+Outcome runInstances(int64_t count, size_t arenaBytes, bool parallel, RangeWork work) {
+  if (count <= 0) return Outcome::Done;
   if (!parallel || count == 1 || insideWork) return runHere(count, arenaBytes, work);
   unsigned threads = wantedThreads.load();
   if (!threads) threads = affinityThreads();
@@ -165,9 +178,9 @@ bool runInstances(int64_t count, size_t arenaBytes, bool parallel, RangeWork wor
   if (!self.pool || self.pool->size() != threads) self.pool = std::make_unique<Pool>(threads);
   Job job{work, count, std::max<int64_t>(1, count / (int64_t(threads) * 4))};
   insideWork = true;
-  bool ran = self.pool->run(job, arenaBytes);
+  Outcome outcome = self.pool->run(job, arenaBytes);
   insideWork = false;
-  return ran;
+  return outcome;
 }
 
 } // namespace intent::host

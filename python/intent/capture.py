@@ -369,7 +369,9 @@ _missing = object()
 
 
 def _dtype(element):
-    return {"typevar": element.name} if isinstance(element, TypeVar) else element.name
+    if isinstance(element, TypeVar):
+        return {"typevar": element.name, "dtypes": [d.name for d in element.dtypes]}
+    return element.name
 
 
 def _lookup(name, function, cells):

@@ -107,6 +107,49 @@ void Nest::writeView(StoreOp store, LV value) {
   else b.CreateAlignedStore(lanes, at.pointer, align);
 }
 
+// By exchanging single lanes of neighbours, pairs, fours and so on.
+void transposeSquare(llvm::IRBuilder<> &b, MutableArrayRef<LV> square) {
+  unsigned lanes = square.size();
+  for (unsigned distance = 1; distance < lanes; distance *= 2) {
+    SmallVector<int, 16> low, high;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      low.push_back(lane & distance ? lanes + lane - distance : lane);
+      high.push_back(lane & distance ? lanes + lane : lane + distance);
+    }
+    for (unsigned i = 0; i < lanes; ++i) {
+      if (i & distance) continue;
+      LV x = square[i], y = square[i + distance];
+      square[i] = b.CreateShuffleVector(x, y, low);
+      square[i + distance] = b.CreateShuffleVector(x, y, high);
+    }
+  }
+}
+
+void Nest::writeViewAcross(StoreOp store, MutableArrayRef<LV> square) {
+  SmallVector<unsigned, 4> axes = identityAxes(rank());
+  Type element = store.getView().getType().getElement();
+  llvm::Type *memory = cg.scalars.memoryType(element);
+  auto *vector = llvm::FixedVectorType::get(memory, width);
+  Conjuncts conjuncts = conjunctsOf(store.getValidity(), store.getValidAxes(), axes);
+  SmallVector<LV, 16> masks;
+  for (unsigned i = 0; i < width; ++i) {
+    setCopy(i);
+    square[i] = cg.scalars.toMemory(element, cg.scalars.splatLike(square[i], vector));
+    LV active = condition(conjuncts);
+    if (active) masks.push_back(b.CreateZExt(cg.scalars.splatLike(active, vector), llvm::FixedVectorType::get(b.getInt8Ty(), width)));
+  }
+  setCopy(0);
+  transposeSquare(b, square);
+  if (!masks.empty()) transposeSquare(b, masks);
+  Address at = address(store.getView(), store.getCoordinates(), store.getCoordinateAxes(), axes);
+  llvm::Align align(storageBytes(element));
+  for (unsigned i = 0; i < width; ++i) {
+    LV pointer = i ? b.CreateGEP(memory, at.pointer, b.CreateMul(at.step ? at.step : cg.index(0), cg.index(i))) : at.pointer;
+    if (masks.empty()) b.CreateAlignedStore(square[i], pointer, align);
+    else b.CreateMaskedStore(square[i], pointer, align, b.CreateIsNotNull(masks[i]));
+  }
+}
+
 void Codegen::emitScalarLoad(LoadOp op) {
   const View &source = views[op.getView()];
   Type element = op.getView().getType().getElement();
@@ -117,6 +160,21 @@ void Codegen::emitScalarLoad(LoadOp op) {
   if (active) pointer = b.CreateSelect(active, pointer, scratch);
   LV value = scalars.fromMemory(element, b.CreateAlignedLoad(scalars.memoryType(element), pointer, llvm::Align(storageBytes(element))));
   define(op.getResult(), active ? b.CreateSelect(active, value, scalar(op.getFill())) : value);
+}
+
+// The axis along which the store is contiguous, if the nest's inner one is another and whole squares fit.
+static std::optional<unsigned> axisAcross(Codegen &cg, const Nest &nest, StoreOp op) {
+  auto along = [&](unsigned axis) { return cg.plan->accessStep(op.getView(), op.getCoordinates(), op.getCoordinateAxes(), axis); };
+  std::optional<int64_t> own = along(nest.innerAxis());
+  if (nest.lanes() < 4 || nest.lanes() > 16 || own == 1 || own == -1) return std::nullopt;
+  for (unsigned i = 0; i < op.getCoordinates().size(); ++i) {
+    SmallVector<unsigned, 4> axes = axisList(op.getCoordinateAxes(), i);
+    auto at = llvm::find(axes, nest.innerAxis());
+    if (at != axes.end() && !cg.plan->step(op.getCoordinates()[i], at - axes.begin())) return std::nullopt; // not one pointer a vector
+  }
+  for (unsigned axis = 0; axis < nest.rank(); ++axis)
+    if (axis != nest.innerAxis() && along(axis) == 1 && nest.extent(axis) % nest.lanes() == 0) return axis;
+  return std::nullopt;
 }
 
 void Codegen::emitStore(StoreOp op) {
@@ -147,6 +205,23 @@ void Codegen::emitStore(StoreOp op) {
   SmallVector<unsigned, 4> outer;
   for (unsigned axis : all)
     if (axis != nest.innerAxis()) outer.push_back(axis);
+  if (std::optional<unsigned> across = filled.empty() ? axisAcross(*this, nest, op) : std::nullopt) {
+    llvm::erase(outer, *across);
+    nest.outerLoops(outer, [&] {
+      nest.blockLoop(*across, nest.lanes(), [&] {
+        SmallVector<LV, 1> none;
+        nest.innerLoop(1, none, [&](unsigned) {
+          SmallVector<LV, 16> square;
+          for (unsigned i = 0; i < nest.lanes(); ++i) {
+            nest.setCopy(i);
+            square.push_back(nest.evaluate(op.getValue(), all));
+          }
+          nest.writeViewAcross(op, square);
+        });
+      });
+    });
+    return;
+  }
   nest.forEach(outer, [&] {
     LV value = nest.evaluate(op.getValue(), all);
     for (auto [source, buffer] : llvm::zip_equal(filled, buffers)) nest.writeBuffer(buffer, all, nest.evaluate(source, all));

@@ -93,6 +93,7 @@ std::optional<Nest::Bound> Nest::bound(CompareOp compare, Axes axes, unsigned la
 std::optional<Interval> Nest::interval(const Conjunct &conjunct, unsigned axis) {
   auto compare = conjunct.base.getDefiningOp<CompareOp>();
   if (!compare || cg.bufferOf(conjunct.base) || isOpen(axis)) return std::nullopt;
+  if (axis != inner && llvm::is_contained(conjunct.axes, inner)) return std::nullopt; // one interval for each lane
   std::optional<Bound> limit = bound(compare, conjunct.axes, axis);
   if (!limit) return std::nullopt;
   LV zero = cg.index(0), end = cg.index(extents[axis]);
@@ -130,8 +131,7 @@ LV Nest::condition(const Conjuncts &conjuncts) {
 
 LV Nest::evaluate(Value value, Axes axes) {
   if (!isa<FragmentType>(value.getType())) return cg.scalar(value);
-  bool perCopy = llvm::is_contained(axes, inner);
-  unsigned slot = perCopy ? copy : 0;
+  unsigned slot = variesByCopy(axes) ? copy : 0;
   for (const Cached &c : cache[value])
     if (c.copy == slot && Axes(c.axes) == axes) return c.value;
   unsigned at = depthOf(axes);

@@ -209,8 +209,8 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
         bindings.push_back(binding);
       }
     out.line("coverage=" + lambda(bindings, "dict(" + llvm::join(coverage, ", ") + ")") + ",");
-    ExprAttr grid;
-    for (auto group : program.getBody().getOps<GroupOp>()) grid = grid ? ExprAttr::apply(ExprKind::Add, {grid, group.getSize()}) : group.getSize();
+    ExprAttr grid = ExprAttr::constant(program.getContext(), 0); // a program without effects has no instance
+    for (auto group : program.getBody().getOps<GroupOp>()) grid = ExprAttr::apply(ExprKind::Add, {grid, group.getSize()});
     out.line("grid=" + lambda({grid}, spell(grid).text) + ",");
     narrowCondition(conditions);
     arguments(program);
