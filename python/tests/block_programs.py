@@ -119,6 +119,26 @@ def case_row_sum(rng):
     return t, [x, np.zeros(13, np.float32)], {1: x.astype(np.float64).sum(1)}, 1e-5
 
 
+def case_shared_accumulator(rng):
+    """A sum and a maximum of loads, carried through a loop and read twice after it."""
+    t = Text("shared", [("x", "f32", ["M", "N"], "in"), ("y", "f32", ["M"], "out"), ("z", "f32", ["M"], "out")], ['"M"', '"N"'], [("BM", [2]), ("BN", [512])], size='ceil_div("M", BM)')
+    m, vm = _rows(t)
+    zero, low = t.broadcast(t.const(0.0, "f32"), ["BM"]), t.broadcast(t.const("0xFF800000", "f32"), ["BM"])
+    with t.loop(t.const(0), t.extent('"N"'), t.param("BN"), [zero, low]) as (n0, (s, mx), finish):
+        n = t.lanes(n0, "BN", "n")
+        vn = t.compare("lt", n, t.extent('"N"'))
+        load = lambda fill: t.load("x", [(m, [0]), (n, [1])], [(vm, [0]), (vn, [1])], fill, "x_tile")
+        total = t.reduce(load(0.0), 0.0, 1, lambda t, a, b: t.binary("add", a, b))
+        best = t.reduce(load("0xFF800000"), "0xFF800000", 1, lambda t, a, b: t.binary("maximum", a, b))
+        finish(t.binary("add", s, total, "s"), t.binary("maximum", mx, best, "mx"))
+    s, mx = finish.results
+    t.store(t.binary("mul", s, mx), "y", [(m, [0])], [(vm, [0])])
+    t.store(t.binary("sub", s, mx), "z", [(m, [0])], [(vm, [0])])
+    x = rng.standard_normal((3, 700), np.float32)
+    w = x.astype(np.float64)
+    return t, [x, np.zeros(3, np.float32), np.zeros(3, np.float32)], {1: w.sum(1) * w.max(1), 2: w.sum(1) - w.max(1)}, 1e-4
+
+
 def case_reductions(rng):
     """Maximum with NaN, product, all of bools, and the position of the largest."""
     t = Text("reductions", [("x", "f32", ["M", "N"], "in"), ("a", "f32", ["M"], "out"), ("b", "f32", ["M"], "out"), ("c", "i1", ["M"], "out"), ("d", "i64", ["M"], "out")],

@@ -8,6 +8,9 @@ namespace intent::triton {
 /// Rewrites the arithmetic of a program whose Triton counterpart rounds, flushes or promotes differently.
 void legalizeMath(block::ProgramOp program);
 
+/// Keeps reductions that a loop accumulates, and that are read more than once after it, from a defect of Triton.
+void separateSharedAccumulators(block::ProgramOp program);
+
 /// Marks the accesses that a tensor descriptor can carry and lists the descriptors; drops the parameter
 /// USE_TENSOR_DESCRIPTOR where there are none.
 void chooseDescriptors(block::ProgramOp program);

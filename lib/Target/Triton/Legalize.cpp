@@ -51,6 +51,7 @@ LogicalResult legalizeForTriton(ModuleOp module) {
     exposeStrides(program);
     exposeSegments(program);
     legalizeMath(program);
+    separateSharedAccumulators(program);
     return WalkResult::skip();
   });
   return failure(walked.wasInterrupted());
