@@ -266,6 +266,11 @@ def _with_addresses(values, pointers):
     return [next(addresses) if hasattr(value, "data_ptr") else value for value in values]
 
 
+def _active(hook):
+    """A launch hook of Triton's if anything is registered in it, else None, which spares the launcher a Python call."""
+    return hook if getattr(hook, "calls", hook) else None
+
+
 class _Launch:
     """A compiled kernel with everything but the addresses and floating scalars of a call."""
 
@@ -301,8 +306,9 @@ class _Launch:
         return arguments
 
     def _go(self, arguments, stream):
-        enter, leave = self.knobs.launch_enter_hook, self.knobs.launch_exit_hook
-        about = self.compiled.launch_metadata((self.grid, 1, 1), stream, *arguments) if enter is not None else None
+        enter, leave, about = _active(self.knobs.launch_enter_hook), _active(self.knobs.launch_exit_hook), None
+        if enter is not None or leave is not None:
+            about = self.compiled.launch_metadata((self.grid, 1, 1), stream, *arguments)
         try:
             self.run(self.grid, 1, 1, stream, self.function, self.metadata, about, enter, leave, *arguments)
         except Exception as error:
@@ -325,7 +331,7 @@ class _Launch:
         knobs, slow = self.knobs, self._go
 
         def launch():
-            if knobs.launch_enter_hook is not None or knobs.launch_exit_hook is not None:
+            if _active(knobs.launch_enter_hook) is not None or _active(knobs.launch_exit_hook) is not None:
                 return slow(arguments, stream_of(device))
             run(stream_of(device), function, metadata, None, None, None, *arguments)
 
