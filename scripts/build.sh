@@ -9,11 +9,12 @@ CCACHE_BASEDIR=$(pwd)
 CCACHE_NOHASHDIR=1
 export CCACHE_BASEDIR CCACHE_NOHASHDIR
 
-run() { # run LOG COMMAND...: its output only if it fails
+run() { # run LOG COMMAND...: the end of its output, only if it fails
   log=$1
   shift
   if ! "$@" >"$log" 2>&1; then
-    cat "$log" >&2
+    grep -A 12 -m 3 -E '^FAILED|error:|Error' "$log" >&2 || tail -n 40 "$log" >&2
+    printf 'build: failed; the whole output is in %s\n' "$log" >&2
     exit 1
   fi
 }

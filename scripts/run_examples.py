@@ -20,7 +20,7 @@ import intent.language as I
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "triton:sm_90"
-COLUMNS = ("kernel", "target", "data", "max error", "time", "NumPy", "compile", "generated source")
+COLUMNS = ("kernel", "target", "data", "max error", "time", "NumPy", "compile")
 
 
 def load(path):
@@ -88,10 +88,12 @@ def location(kernel):
 
 class Table:
     def __init__(self):
-        self.rows, self.failures = [], []
+        self.rows, self.sources, self.failures = [], [], []
 
     def add(self, kernel, target, data, **cells):
-        self.rows.append((kernel, target, data, *(cells.get(name, "") for name in ("error", "time", "numpy", "compile", "source"))))
+        self.rows.append((kernel, target, data, *(cells.get(name, "") for name in ("error", "time", "numpy", "compile"))))
+        if "source" in cells:
+            self.sources.append(cells["source"])
 
     def fail(self, kernel, target, message):
         self.failures.append(f"{kernel} on {target}: {message}")
@@ -99,7 +101,9 @@ class Table:
     def show(self):
         widths = [max(len(row[i]) for row in (COLUMNS, *self.rows)) for i in range(len(COLUMNS))]
         for row in (COLUMNS, *self.rows):
-            print("  ".join(cell.rjust(width) if 3 <= i <= 6 else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+            print("  ".join(cell.rjust(width) if i >= 3 else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+        if self.sources:
+            print("generated source, in the order of the rows:", *self.sources, sep="\n  ")
         for failure in self.failures:
             print(failure)
 

@@ -85,8 +85,8 @@ void DiagnosticLog::addMlir(Diagnostic &diagnostic) {
   std::string text = diagnostic.str();
   StringRef message = text;
   FileLineColRange at = findPosition(diagnostic.getLocation());
-  // What carries no category is an author's error if it points at their program before or while it is rewritten.
-  Status status = phase == Phase::Source || (phase == Phase::Rewrite && at) ? Status::LanguageError : Status::InternalError;
+  // Only what reads a program judges it: later stages give their reasons a category, and the rest is ours.
+  Status status = phase == Phase::Source ? Status::LanguageError : Status::InternalError;
   const char *category = nullptr;
   for (const Category &c : categories) {
     if (!message.starts_with(c.prefix)) continue;

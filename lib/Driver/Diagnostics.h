@@ -11,7 +11,7 @@
 namespace intent::driver {
 
 /// What runs while a diagnostic appears. An error without a category prefix is the author's while their program is
-/// read or rewritten at a line of theirs, and ours otherwise.
+/// read, and ours afterwards.
 enum class Phase { Source, Rewrite, Postcondition };
 
 class DiagnosticLog {

@@ -100,6 +100,9 @@ static CompilationResult compileHere(StringRef text, const DriverOptions &option
   }
   result.status = log.status();
   result.fields["diagnostics"] = log.text();
+  // Strings in IR text may spell any byte; what leaves is UTF-8.
+  for (auto &field : result.fields)
+    if (!llvm::json::isUTF8(field.second)) field.second = llvm::json::fixUTF8(field.second);
   return result;
 }
 

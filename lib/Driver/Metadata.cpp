@@ -90,7 +90,7 @@ static json::Array symbolsOf(block::KernelOp kernel) {
   llvm::StringSet<> seen;
   auto add = [&](StringRef name, json::Object &&where) {
     if (!seen.insert(name).second) return;
-    where["name"] = name;
+    where["name"] = name.str(); // the name of a scalar is a temporary of the caller
     symbols.push_back(std::move(where));
   };
   for (Attribute entry : kernel.getInterface()) {
@@ -147,6 +147,41 @@ static void addCandidates(block::ProgramOp program, block::TargetAttr target, js
   }
 }
 
+// A provider's legalisation may drop columns and rows after the shared stages bound them. The fates follow: a row whose
+// tuple is gone was rejected there, and rows that became equal are one candidate.
+static void followProvider(block::ProgramOp program, ProgramConfigurations &configurations, StringRef provider) {
+  block::ConfigurationSetAttr set = program.getConfigurationsAttr();
+  if (!set) return;
+  SmallVector<std::optional<size_t>> sources; // final column -> column at materialisation
+  for (auto column : set.getColumns().getAsRange<StringAttr>()) {
+    auto found = llvm::find(configurations.columns, column.getValue());
+    sources.push_back(found == configurations.columns.end() ? std::nullopt : std::optional<size_t>(found - configurations.columns.begin()));
+  }
+  std::vector<std::optional<unsigned>> finalIndex;
+  for (const std::vector<int64_t> &candidate : configurations.candidates) {
+    auto matches = [&](Attribute row) {
+      ArrayRef<int64_t> values = cast<DenseI64ArrayAttr>(row).asArrayRef();
+      return llvm::all_of(llvm::enumerate(values), [&](auto entry) { return !sources[entry.index()] || candidate[*sources[entry.index()]] == entry.value(); });
+    };
+    auto found = llvm::find_if(set.getRows(), matches);
+    finalIndex.push_back(found == set.getRows().end() ? std::nullopt : std::optional<unsigned>(found - set.getRows().begin()));
+  }
+  SmallVector<bool> claimed(set.getRows().size(), false);
+  for (RowFate &fate : configurations.rows) {
+    if (fate.kind == RowFate::Rejected) continue;
+    std::optional<unsigned> index = finalIndex[fate.candidate];
+    if (!index) {
+      fate.kind = RowFate::Rejected;
+      fate.rule = provider.str() + "_legality";
+      fate.reason = "the legalisation for " + provider.str() + " rejects this row";
+      continue;
+    }
+    fate.candidate = *index;
+    fate.kind = claimed[*index] ? RowFate::Merged : RowFate::Kept;
+    claimed[*index] = true;
+  }
+}
+
 static void addRows(const ProgramConfigurations &configurations, json::Array &rows) {
   static constexpr const char *kinds[] = {"kept", "merged", "rejected"};
   for (auto [index, fate] : llvm::enumerate(configurations.rows)) {
@@ -175,8 +210,12 @@ std::string intent::driver::interfaceJson(Compilation &c) {
     variants.push_back(variantOf(program));
     for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>()) parameters.push_back(parameterOf(program, parameter));
     addCandidates(program, c.target, candidates);
+    for (ProgramConfigurations &configurations : c.configurations) {
+      if (configurations.program != program.getSymName()) continue;
+      followProvider(program, configurations, c.target.getProvider());
+      addRows(configurations, rows);
+    }
   }
-  for (const ProgramConfigurations &configurations : c.configurations) addRows(configurations, rows);
   json::Object interface{{"schema", 1}, {"name", kernel.getSymName()}, {"target", targetObject(c.target)}, {"params", paramsOf(kernel, c.request)}, {"symbols", symbolsOf(kernel)},
                          {"checks", std::move(checks)}, {"overlaps", std::move(overlaps)}, {"variants", std::move(variants)}, {"parameters", std::move(parameters)},
                          {"candidates", std::move(candidates)}, {"rows", std::move(rows)}, {"workspace", json::Array()}, {"line_map", std::move(c.lineMap)}};

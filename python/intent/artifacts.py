@@ -55,8 +55,8 @@ class GeneratedProgram:
     @classmethod
     def load(cls, directory) -> "GeneratedProgram":
         """Reads what `save` wrote, or a cache entry. ConfigurationError if files are missing or changed."""
-        directory = Path(directory).absolute()
         try:
+            directory = Path(directory).absolute()
             manifest = json.loads((directory / "manifest.json").read_bytes())
             files = cache.read_entry(directory, manifest["key"])
             if files is None:

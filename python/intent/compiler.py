@@ -7,7 +7,7 @@ import weakref
 
 from . import artifacts, cache, freshness, native, requests, targets
 from .artifacts import CompiledIR, GeneratedProgram
-from .errors import ConfigurationError
+from .errors import ConfigurationError, LanguageError
 
 _memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _memo_lock = threading.Lock()
@@ -77,6 +77,8 @@ def _program(fields, target, options, tuning_config) -> GeneratedProgram:
     resolved, chosen = targets.resolve(target), requests.resolve_options(options)
     request = requests.complete(fields, "source", resolved, chosen, tuning_config)
     directory, files = _artifact(request, resolved)
+    if files["interface.json"] in ("{}", "null"):
+        raise LanguageError("the text holds no kernel")
     return GeneratedProgram(files, resolved, str(directory), chosen.request())
 
 
@@ -129,4 +131,11 @@ def _stamp(directory):
 
 def _library_stamp():
     """Identity of the loaded compiler and of the default tables on disk."""
-    return native.compiler().identity, tuple((p, s.st_size, s.st_mtime_ns) for p, s in ((p, os.stat(p)) for p in native.table_paths().values()))
+    stamp = [native.compiler().identity]
+    for path in native.table_paths().values():
+        try:
+            status = os.stat(path)
+            stamp.append((path, status.st_size, status.st_mtime_ns))
+        except OSError:
+            stamp.append((path, None))
+    return stamp

@@ -97,6 +97,8 @@ class ConfigurationError(IntentError):
         self.column = column
 
     def _head(self) -> str:
+        if self.source is not None and self.message.startswith(str(self.source)):
+            return self.message  # the compiler's sentences about tables begin with the place
         where = [str(self.source)] if self.source is not None else []
         where += [f"{name} {value}" for name, value in (("family", self.family), ("row", self.row), ("column", self.column)) if value is not None]
         where = ", ".join(where)

@@ -39,16 +39,23 @@ def find_library(name) -> Path | None:
 
 def table_paths() -> dict:
     """The default tuning tables: provider -> file, found beside the library, in the package, or in the sources. Providers without one are left out."""
-    tables = {}
-    repository = _PACKAGE.parent.parent
+    return dict(_table_paths(os.environ.get("INTENT_LIBRARY_DIR")))
+
+
+@functools.lru_cache(maxsize=8)
+def _table_paths(library_dir) -> tuple:
+    """The `(provider, file)` pairs for one value of INTENT_LIBRARY_DIR; looked up once, since every warm compilation asks."""
     library = find_library("libintent.so")
-    beside = [library.parent.parent / "tables"] if library else []
-    for provider, folder in (("triton", "Triton"), ("cutile", "CuTile"), ("host", "Host"), ("bangc", "BangC")):
-        for path in (*(place / f"{provider}.json" for place in (*beside, _PACKAGE / "tables")), repository / "lib" / "Target" / folder / "tuning.json"):
-            if path.is_file():
-                tables[provider] = str(path)
-                break
-    return tables
+    folders = [library.parent.parent / "tables"] if library else []
+    folders.append(_PACKAGE / "tables")
+    sources = _PACKAGE.parent.parent / "lib" / "Target"
+    found = []
+    for provider, room in (("triton", "Triton"), ("cutile", "CuTile"), ("host", "Host"), ("bangc", "BangC")):
+        candidates = [*(folder / f"{provider}.json" for folder in folders), sources / room / "tuning.json"]
+        path = next((path for path in candidates if path.is_file()), None)
+        if path is not None:
+            found.append((provider, str(path)))
+    return tuple(found)
 
 
 def _open(name) -> tuple:
@@ -95,10 +102,20 @@ class CompilerLibrary:
                 size = ctypes.c_size_t(0)
                 data = self._library.intent_result_field(handle, name.encode(), ctypes.byref(size))
                 if data is not None:
-                    fields[name] = ctypes.string_at(data, size.value).decode()
-            return status, fields
+                    fields[name] = ctypes.string_at(data, size.value)
+            return _decoded(status, fields)
         finally:
             self._library.intent_result_destroy(handle)
+
+
+def _decoded(status, fields) -> tuple:
+    """The fields as text. A field that is not UTF-8 is a defect of the library, whatever the status says."""
+    texts = {name: data.decode(errors="replace") for name, data in fields.items()}
+    broken = [name for name, data in fields.items() if texts[name].encode() != data]
+    if broken:
+        status, message = 4, f"the compiler's result field '{broken[0]}' is not UTF-8 text"
+        texts["diagnostics"] = json.dumps([{"error": "InternalError", "message": message}])
+    return status, texts
 
 
 @functools.lru_cache(maxsize=None)
@@ -139,8 +156,12 @@ class Result:
 
 
 def canonical(request: dict) -> bytes:
-    """The one byte form of a request, for the library and for cache keys."""
-    return json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    """The one byte form of a request, for the library and for cache keys. LanguageError for text that UTF-8 cannot hold."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise errors.LanguageError(f"the program holds {text[error.start]!a}, half of a surrogate pair, which is no character") from None
 
 
 def compile_request(request: dict, keep_failure=None) -> Result:

@@ -88,9 +88,7 @@ def from_text(text) -> dict:
 
 def complete(fields: dict, emit: str, target: targets.Target | None, options: CompileOptions, tuning_config) -> dict:
     """The whole request. `target` is None for stages before any target."""
-    config = None
-    if tuning_config is not None:
-        config = os.path.abspath(os.fspath(tuning_config))
+    config = _path(tuning_config)
     return {"schema": REQUEST_SCHEMA, "emit": emit, **fields, "target": target and target.request(), "options": options.request(),
             "tables": native.table_paths(), "tuning_config": config}
 
@@ -111,19 +109,27 @@ def artifact_key(request: dict) -> str:
     return cache.digest(*parts)
 
 
+def _path(tuning_config):
+    """The absolute path of an override, or None."""
+    if tuning_config is None:
+        return None
+    try:
+        return os.path.abspath(os.fsdecode(tuning_config))
+    except TypeError:
+        raise ConfigurationError(f"tuning_config is a path, not {type(tuning_config).__name__}", source="tuning_config") from None
+
+
 def _contents(path) -> bytes:
     try:
         return Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"cannot be read: {error.strerror or error}", source=path) from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise ConfigurationError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from error
 
 
 def override_identity(tuning_config):
     """What a warm lookup compares for an override: its path and content, or None. ConfigurationError if unreadable."""
-    if tuning_config is None:
-        return None
-    path = os.path.abspath(os.fspath(tuning_config))
-    return path, _contents(path)
+    path = _path(tuning_config)
+    return None if path is None else (path, _contents(path))
 
 
 def dump(request: dict) -> str:

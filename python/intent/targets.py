@@ -153,9 +153,10 @@ def of_arrays(arguments) -> Target:
             if isinstance(value, torch.Tensor) and value.device.type == "cuda":
                 return Target("triton", torch_arch(torch, value.device))
     for value in arguments:
-        device_of = getattr(value, "__dlpack_device__", None)
-        if device_of is not None and torch is not None and not isinstance(value, torch.Tensor):
-            kind, index = device_of()
+        # Asked of the type, since an instance may answer any name.
+        device_of = getattr(type(value), "__dlpack_device__", None)
+        if device_of is not None and torch is not None and not isinstance(value, (type, torch.Tensor)):
+            kind, index = device_of(value)
             if kind in (2, 10, 13):
                 return Target("triton", torch_arch(torch, index))
     return Target("host")

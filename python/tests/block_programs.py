@@ -152,12 +152,12 @@ def case_reductions(rng):
             {1: x.max(1), 2: x.prod(1), 3: (x > -1).all(1), 4: x.argmax(1)}, 1e-5)
 
 
-def matmul(element="f16", rows=None, target="sm_90", accumulator="f32", out=None):
-    """y = gelu(a @ b + bias), grouped swizzle."""
+def matmul(element="f16", rows=None, target="sm_90", accumulator="f32", out=None, descriptors=False):
+    """y = gelu(a @ b + bias), grouped swizzle; with a choice of tensor descriptors where asked for."""
     out = out or element
     t = Text("matmul", [("a", element, ["M", "K"], "in"), ("b", element, ["K", "N"], "in"), ("bias", out, ["N"], "in"), ("y", out, ["M", "N"], "out")],
-             ['"M"', '"N"', '"K"'], [("BM", [16, 128]), ("BN", [16, 256]), ("BK", [32, 64]), ("GM", [2, 8]), ("NUM_WARPS", [4, 8]), ("NUM_STAGES", [3, 4])],
-             rows or [[16, 16, 32, 2, 4, 3]], size='mul(ceil_div("M", BM), ceil_div("N", BN))', target=target)
+             ['"M"', '"N"', '"K"'], [("BM", [16, 128]), ("BN", [16, 256]), ("BK", [32, 64]), ("GM", [2, 8]), ("NUM_WARPS", [4, 8]), ("NUM_STAGES", [3, 4])]
+             + ([("USE_TENSOR_DESCRIPTOR", [0, 1])] if descriptors else []), rows or [[16, 16, 32, 2, 4, 3]], size='mul(ceil_div("M", BM), ceil_div("N", BN))', target=target)
     M, N, K = (t.extent(f'"{s}"') for s in "MNK")
     cdiv = lambda x, p, name: t.binary("floordiv", t.binary("add", x, t.binary("sub", t.param(p), t.const(1))), t.param(p), name)
     tiles_m, tiles_n = cdiv(M, "BM", "tiles_m"), cdiv(N, "BN", "tiles_n")

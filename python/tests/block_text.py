@@ -269,8 +269,8 @@ class Text:
         name, domain = spec
         if isinstance(domain, str):
             return f'#block.parameter<"{name}", coverage, int domain = [] binding = <{domain}>>'
-        role = "provider" if name.startswith("NUM_") else "ownership"
-        return f'#block.parameter<"{name}", {role}, int domain = {sorted(set(domain))} column = "{name}">'
+        role, kind = ("provider", "bool" if name.startswith("USE_") else "int") if name.startswith(("NUM_", "USE_")) else ("ownership", "int")
+        return f'#block.parameter<"{name}", {role}, {kind} domain = {sorted(set(domain))} column = "{name}">'
 
     def __str__(self):
         interface, types = [], []

@@ -260,6 +260,8 @@ def test_direct_calls_take_types_from_arguments(fake):
     with pytest.raises(intent.CallError) as caught:
         typed(x.astype(np.float16), np.empty_like(x), 1.0)
     assert caught.value.parameter == "y" and fake.requests[-1]["types"] == {"T": "f16"}
+    with pytest.raises(intent.CallError, match="dtype f16 or f32, got f64"):
+        typed(x.astype(np.float64), x.astype(np.float64), 1.0)
 
 
 def test_missing_constexpr_in_a_direct_call(fake):

@@ -164,6 +164,30 @@ def test_an_illegal_program_is_a_target_error_with_its_category():
     assert "kir.kernel" in fields["failed_input"]
 
 
+F8_COPY = """
+module {
+  kir.kernel @copy(%x: !kir.view<f8E4M3FN, ["N"], in> {kir.name = "x"}, %y: !kir.view<f32, ["N"], out> {kir.name = "y"}) {
+    %c0 = kir.constant 0 : index : index
+    %c1 = kir.constant 1 : index : index
+    %n = kir.extent <"N">
+    %d = kir.domain %c0 to %n step %c1 : !kir.domain<"N">
+    %v = kir.read %x[%d : !kir.domain<"N">] : !kir.view<f8E4M3FN, ["N"], in> -> !kir.tensor<f8E4M3FN, ["N"]>
+    %w = kir.cast %v : !kir.tensor<f8E4M3FN, ["N"]> to !kir.tensor<f32, ["N"]>
+    kir.write %w to %y[%d : !kir.domain<"N">] : !kir.tensor<f32, ["N"]>, !kir.view<f32, ["N"], out>
+    kir.return
+  }
+}
+"""
+
+
+def test_a_missing_hardware_dtype_is_named_with_the_targets_that_have_it():
+    status, fields = compile_request(emit="source", text=F8_COPY, target={"provider": "triton", "arch": "sm_80"})
+    assert status == TARGET
+    [entry] = fields["diagnostics"]
+    assert entry["category"] == "hardware_capability" and "f8e4m3fn" in entry["message"] and "sm_89" in entry["message"]
+    assert compile_request(emit="source", text=F8_COPY, target={"provider": "triton", "arch": "sm_89"})[0] == SUCCESS
+
+
 # --- robustness ---------------------------------------------------------------------------------------------------------------------
 
 

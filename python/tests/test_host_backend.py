@@ -35,9 +35,7 @@ def block_axis(p, extent, bound):
 
 
 def softmax_text():
-    """The dialect's example, its chunked variant completed."""
-    text = (ROOT / "test/Dialect/Block/softmax.mlir").read_text()
-    return (ROOT / "test/Target/Host/softmax.mlir").read_text() if (ROOT / "test/Target/Host/softmax.mlir").exists() else text
+    return (ROOT / "test/Target/Host/softmax.mlir").read_text()
 
 
 @pytest.mark.parametrize("row", [0, 1])

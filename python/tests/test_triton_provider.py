@@ -100,6 +100,39 @@ def test_specialisation_follows_facts_not_values(tmp_path):
     assert (0,) not in unaligned.attributes
 
 
+def test_descriptor_rows_need_their_facts(tmp_path):
+    from intent.errors import ProviderError
+    from intent.providers.triton import load_module, plan, compile_plan, gpu_target, _Shape
+
+    text = block_programs.matmul(rows=[[128, 256, 64, 8, 8, 3, 1], [128, 256, 64, 8, 8, 4, 0]], descriptors=True)
+    text.features = "descriptors = true"
+    module = load_module(generate(text, tmp_path))
+    shapes = [(512, 512), (512, 512), (512,), (512, 512)]
+    described = plan(module, [_Shape(s) for s in shapes])
+    assert described.configuration["USE_TENSOR_DESCRIPTOR"] == 1 and described.signature["a_desc"] == "tensordesc<fp16[128, 64]>"
+    assert "cp.async.bulk.tensor" in compile_plan(described, gpu_target("sm_90")).asm["ptx"]
+    odd = [_Shape((512, 509), (509, 1)), _Shape((509, 512)), _Shape((512,)), _Shape((512, 512))]
+    pointers = plan(module, odd)
+    assert pointers.configuration["USE_TENSOR_DESCRIPTOR"] == 0 and pointers.signature["a_desc"] == "constexpr"
+    assert compile_plan(pointers, gpu_target("sm_90")).asm["ptx"]
+    with pytest.raises(ProviderError, match="no configuration row"):
+        plan(module, odd, 0)
+
+
+def test_descriptors_disappear_where_no_access_can_use_one(tmp_path):
+    text, _, _, _ = CASES["row_sum"](np.random.default_rng(0))
+    text.parameters.append(("USE_TENSOR_DESCRIPTOR", [0, 1]))
+    text.rows = [[4, 64, 0], [4, 64, 1]]
+    text.features = "descriptors = true"
+    source = generate(text, tmp_path).read_text()
+    assert "x_desc" in source
+    text, _, _, _ = CASES["pointwise_f32"](np.random.default_rng(0))
+    text.parameters.append(("USE_TENSOR_DESCRIPTOR", [0, 1]))
+    text.rows = [[128, 0], [128, 1]]
+    source = generate(text, tmp_path, "flat").read_text()
+    assert "USE_TENSOR_DESCRIPTOR" not in source and source.count("triton.Config(") == 1
+
+
 def test_grid_limit_and_missing_variant(tmp_path):
     from intent.errors import ProviderError
     from intent.providers.triton import load_module, plan, _Shape
@@ -111,6 +144,19 @@ def test_grid_limit_and_missing_variant(tmp_path):
     assert plan(module, [_Shape((0,))] * 3).grid == 0
 
 
+def patch_interpreter():
+    """Triton 3.6 converts an array of one element to a number, which NumPy 2.4 refuses."""
+    from triton.runtime import interpreter
+
+    patch = interpreter._patch_lang_tensor
+
+    def patch_tensor(tensor, scope):
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
+
+    interpreter._patch_lang_tensor = patch_tensor
+
+
 _INTERPRETED = r"""
 import sys, types
 import numpy as np, torch
@@ -120,14 +166,8 @@ from block_programs import CASES
 from test_triton_provider import generate
 from intent.providers.triton import TritonProgram
 import pathlib
-from triton.runtime import interpreter
-
-patch = interpreter._patch_lang_tensor
-def patch_tensor(tensor, scope):
-    # Triton 3.6 converts an array of one element, which NumPy 2.4 refuses.
-    patch(tensor, scope)
-    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
-interpreter._patch_lang_tensor = patch_tensor
+from test_triton_provider import patch_interpreter
+patch_interpreter()
 failures = []
 for name in sys.argv[4:]:
     text, arguments, expected, tolerance = CASES[name](np.random.default_rng(7))

@@ -22,6 +22,9 @@ struct View {
   llvm::SmallVector<LV, 4> strides;
 };
 
+/// How evaluating a value reads some memory: not at all, only at the position evaluated, or at others too.
+enum class Reads { Nothing, InPlace, Elsewhere };
+
 class Codegen {
 public:
   Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module)
@@ -44,7 +47,7 @@ public:
   void emitStore(StoreOp op);
   void emitScalarLoad(LoadOp op);
   void emitReduce(ReduceOp op);
-  void emitContract(ContractOp op, const Buffer *into = nullptr);
+  void emitContract(ContractOp op);
   /// Evaluates a fragment into memory; lanes where a skippable conjunct is false are left as they are.
   void evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable);
   void materialise(Value value);
@@ -59,6 +62,7 @@ public:
   void define(Value value, const Buffer &buffer) { buffers[value] = buffer; }
   Buffer allocate(mlir::Type element, llvm::ArrayRef<int64_t> extents);
   Buffer allocateFor(Value value) { return allocate(elementType(value.getType()), constantExtents(value.getType())); }
+  Reads readsOf(Value value, const Buffer &memory, bool moved = false) const;
   LV index(int64_t value) { return b.getInt64(value); }
   LV dummy() const { return scratch; }
 

@@ -16,12 +16,34 @@ struct Contraction {
   Buffer lhs, rhs, sum;     ///< strides of lhs and sum: [batch, row, depth or column]
   unsigned vector, vectors; ///< lanes of a vector, vectors of a column panel
   unsigned tileRows;
+  Interval wantedRows, wantedDepth, wantedColumns; ///< what is observed, and where neither operand is a masked zero
+  Conjuncts depthOf;        ///< conjuncts whose falsehood makes a term zero, on axis 0 = the contracted one
+  int64_t panel() const { return int64_t(vector) * vectors; }
 };
 } // namespace
 
 static Type computeType(Type accumulator) {
   bool narrow = isa<FloatType>(accumulator) && accumulator.getIntOrFloatBitWidth() < 32;
   return narrow ? Type(Float32Type::get(accumulator.getContext())) : accumulator;
+}
+
+// Lanes of an operand that need no packing: unobserved ones, and terms that are left out.
+static Conjuncts skippableOf(Codegen &cg, Value operand, unsigned depthAxis, const Contraction &c) {
+  Conjuncts all = cg.plan->guard(operand);
+  unite(all, mapped(c.depthOf, {depthAxis}));
+  return all;
+}
+
+// Conjuncts on the contracted axis alone where an operand holds zero. Such a term is left out even if the other factor
+// is not finite (numerics.md section 4).
+static void findZeroTerms(Codegen &cg, Value operand, unsigned depthAxis, Contraction &c) {
+  std::optional<MaskedConstant> masked = cg.plan->maskedConstant(operand);
+  if (!masked) return;
+  auto number = dyn_cast<FloatAttr>(masked->value);
+  auto integer = dyn_cast<IntegerAttr>(masked->value);
+  if (!(number && number.getValue().isZero()) && !(integer && integer.getValue().isZero())) return;
+  for (const Conjunct &conjunct : masked->when)
+    if (conjunct.axes.size() == 1 && conjunct.axes[0] == depthAxis) unite(c.depthOf, {Conjunct{conjunct.base, {0}}});
 }
 
 // Rows of `depth` elements, or columns of `rows` elements if the operand's own memory runs that way: the kernel
@@ -42,12 +64,31 @@ static Buffer packLhs(Codegen &cg, Value lhs, const Contraction &c) {
     buffer.strides[rank - 2] = 1;
     buffer.strides[rank - 1] = c.rows;
   }
-  nest.setSkippable(cg.plan->guard(lhs));
+  nest.setSkippable(skippableOf(cg, lhs, rank - 1, c));
   for (unsigned axis : all)
     if (axis != nest.innerAxis()) outer.push_back(axis);
   nest.forEach(outer, [&] { nest.writeBuffer(buffer, all, cg.scalars.cast(element, c.compute, nest.evaluate(lhs, all))); });
   if (rank == 2) buffer.strides.insert(buffer.strides.begin(), 0);
   return buffer;
+}
+
+// As many vectors as each has lanes: lane j of vector i and lane i of vector j change places, by exchanging halves,
+// quarters and so on.
+static void transposeSquare(llvm::IRBuilder<> &b, MutableArrayRef<LV> square) {
+  unsigned lanes = square.size();
+  for (unsigned distance = 1; distance < lanes; distance *= 2) {
+    SmallVector<int, 16> low, high;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      low.push_back(lane & distance ? lanes + lane - distance : lane);
+      high.push_back(lane & distance ? lanes + lane : lane + distance);
+    }
+    for (unsigned i = 0; i < lanes; ++i) {
+      if (i & distance) continue;
+      LV x = square[i], y = square[i + distance];
+      square[i] = b.CreateShuffleVector(x, y, low);
+      square[i + distance] = b.CreateShuffleVector(x, y, high);
+    }
+  }
 }
 
 // Panels of `vectors * vector` columns, each with its rows one after the other.
@@ -58,18 +99,41 @@ static Buffer packRhs(Codegen &cg, Value rhs, const Contraction &c) {
   SmallVector<unsigned, 4> all = identityAxes(rank), outer;
   Nest nest(cg, extents, {Root{rhs, all}}, {}, storageBytes(c.compute));
   Buffer buffer = cg.allocate(c.compute, extents);
-  nest.setSkippable(cg.plan->guard(rhs));
+  nest.setSkippable(skippableOf(cg, rhs, rank - 2, c));
   for (unsigned axis : all)
     if (axis != nest.innerAxis()) outer.push_back(axis);
-  int64_t panel = int64_t(c.vector) * c.vectors;
   llvm::IRBuilder<> &b = cg.b;
-  nest.forEach(outer, [&] {
-    LV value = cg.scalars.cast(element, c.compute, nest.evaluate(rhs, all));
-    LV k = nest.index(rank - 2), n = nest.index(rank - 1);
+  int64_t panel = c.panel();
+  auto offsetAt = [&](LV k, LV n) {
     LV offset = b.CreateAdd(b.CreateMul(b.CreateUDiv(n, cg.index(panel)), cg.index(panel * c.depth)), b.CreateURem(n, cg.index(panel)));
     offset = b.CreateAdd(offset, b.CreateMul(k, cg.index(panel)));
-    if (rank == 3) offset = b.CreateAdd(offset, b.CreateMul(nest.index(0), cg.index(c.depth * c.columns)));
-    nest.writeAt(buffer, offset, nest.innerAxis() == rank - 1 ? 1 : nest.innerAxis() == rank - 2 ? panel : c.depth * c.columns, value);
+    return rank == 3 ? b.CreateAdd(offset, b.CreateMul(nest.index(0), cg.index(c.depth * c.columns))) : offset;
+  };
+  auto value = [&] { return cg.scalars.cast(element, c.compute, nest.evaluate(rhs, all)); };
+  unsigned lanes = nest.lanes(), columnAxis = rank - 1, depthAxis = rank - 2;
+  if (nest.innerAxis() == depthAxis && lanes > 1 && panel % lanes == 0) {
+    // Memory runs down the columns: squares of vectors are turned in registers.
+    llvm::erase(outer, columnAxis);
+    nest.outerLoops(outer, [&] {
+      nest.blockLoop(columnAxis, lanes, [&] {
+        SmallVector<LV, 1> none;
+        nest.innerLoop(1, none, [&](unsigned) {
+          SmallVector<LV, 16> square;
+          for (unsigned i = 0; i < lanes; ++i) {
+            nest.setCopy(i);
+            square.push_back(cg.scalars.splatLike(value(), llvm::FixedVectorType::get(b.getInt1Ty(), lanes)));
+          }
+          nest.setCopy(0);
+          transposeSquare(b, square);
+          for (unsigned i = 0; i < lanes; ++i) nest.writeAt(buffer, offsetAt(b.CreateAdd(nest.index(depthAxis), cg.index(i)), nest.index(columnAxis)), 1, square[i]);
+        });
+      });
+    });
+    return buffer;
+  }
+  nest.forEach(outer, [&] {
+    LV packed = value();
+    nest.writeAt(buffer, offsetAt(nest.index(depthAxis), nest.index(columnAxis)), nest.innerAxis() == columnAxis ? 1 : nest.innerAxis() == depthAxis ? panel : c.depth * c.columns, packed);
   });
   return buffer;
 }
@@ -80,7 +144,7 @@ static void emitTile(Codegen &cg, const Contraction &c, unsigned rows, LV batch,
   llvm::Type *scalar = cg.scalars.memoryType(c.compute);
   llvm::Type *vector = c.vector == 1 ? scalar : llvm::FixedVectorType::get(scalar, c.vector);
   llvm::Align align(storageBytes(c.compute));
-  int64_t panel = int64_t(c.vector) * c.vectors;
+  int64_t panel = c.panel();
   auto sumAddress = [&](unsigned r, unsigned v) {
     LV offset = b.CreateAdd(b.CreateMul(batch, cg.index(c.rows * c.columns)), b.CreateMul(b.CreateAdd(row, cg.index(r)), cg.index(c.columns)));
     offset = b.CreateAdd(offset, b.CreateAdd(b.CreateMul(panelNumber, cg.index(panel)), cg.index(int64_t(v) * c.vector)));
@@ -91,16 +155,19 @@ static void emitTile(Codegen &cg, const Contraction &c, unsigned rows, LV batch,
     for (unsigned v = 0; v < c.vectors; ++v) sums.push_back(b.CreateAlignedLoad(vector, sumAddress(r, v), align));
   LV lhs = b.CreateInBoundsGEP(scalar, c.lhs.pointer, b.CreateAdd(b.CreateMul(batch, cg.index(c.lhs.strides[0])), b.CreateMul(row, cg.index(c.lhs.strides[1]))));
   LV rhs = b.CreateInBoundsGEP(scalar, c.rhs.pointer, b.CreateAdd(b.CreateMul(batch, cg.index(c.depth * c.columns)), b.CreateMul(panelNumber, cg.index(panel * c.depth))));
-  llvm::BasicBlock *before = b.GetInsertBlock(), *body = llvm::BasicBlock::Create(cg.context, "depth", cg.function), *exit = llvm::BasicBlock::Create(cg.context, "depth.exit", cg.function);
-  b.CreateBr(body);
-  b.SetInsertPoint(body);
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(cg.context, name, cg.function); };
+  llvm::BasicBlock *before = b.GetInsertBlock(), *header = block("depth"), *body = block("depth.body"), *exit = block("depth.exit");
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
   auto *k = b.CreatePHI(b.getInt64Ty(), 2);
-  k->addIncoming(cg.index(0), before);
+  k->addIncoming(c.wantedDepth.low, before);
   SmallVector<llvm::PHINode *, 32> phis;
   for (LV sum : sums) {
     phis.push_back(b.CreatePHI(vector, 2));
     phis.back()->addIncoming(sum, before);
   }
+  b.CreateCondBr(b.CreateICmpSLT(k, c.wantedDepth.high), body, exit);
+  b.SetInsertPoint(body);
   SmallVector<LV, 4> columns;
   LV line = b.CreateInBoundsGEP(scalar, rhs, b.CreateMul(k, cg.index(panel)));
   for (unsigned v = 0; v < c.vectors; ++v) columns.push_back(b.CreateAlignedLoad(vector, b.CreateConstInBoundsGEP1_64(scalar, line, int64_t(v) * c.vector), align));
@@ -116,40 +183,66 @@ static void emitTile(Codegen &cg, const Contraction &c, unsigned rows, LV batch,
   LV next = b.CreateNUWAdd(k, cg.index(1));
   k->addIncoming(next, body);
   for (auto [phi, sum] : llvm::zip_equal(phis, sums)) phi->addIncoming(sum, body);
-  b.CreateCondBr(b.CreateICmpSLT(next, cg.index(c.depth)), body, exit);
+  b.CreateBr(header);
   b.SetInsertPoint(exit);
   for (unsigned r = 0; r < rows; ++r)
-    for (unsigned v = 0; v < c.vectors; ++v) b.CreateAlignedStore(sums[r * c.vectors + v], sumAddress(r, v), align);
+    for (unsigned v = 0; v < c.vectors; ++v) b.CreateAlignedStore(phis[r * c.vectors + v], sumAddress(r, v), align);
 }
 
-// for (index = low; index < high; index += step) body(index), where low < high are constants.
-static void emitLoop(Codegen &cg, int64_t low, int64_t high, int64_t step, llvm::function_ref<void(LV)> body) {
-  if (low >= high) return;
-  if (low + step >= high) return body(cg.index(low));
+// for (index = low; index < high; index += step) body(index)
+static void emitLoop(Codegen &cg, LV low, LV high, int64_t step, llvm::function_ref<void(LV)> body) {
+  auto *from = llvm::dyn_cast<llvm::ConstantInt>(low), *to = llvm::dyn_cast<llvm::ConstantInt>(high);
+  if (from && to && from->getSExtValue() >= to->getSExtValue()) return;
+  if (from && to && from->getSExtValue() + step >= to->getSExtValue()) return body(low);
   llvm::IRBuilder<> &b = cg.b;
-  llvm::BasicBlock *before = b.GetInsertBlock(), *block = llvm::BasicBlock::Create(cg.context, "tiles", cg.function), *exit = llvm::BasicBlock::Create(cg.context, "tiles.exit", cg.function);
-  b.CreateBr(block);
-  b.SetInsertPoint(block);
+  auto block = [&](const char *name) { return llvm::BasicBlock::Create(cg.context, name, cg.function); };
+  llvm::BasicBlock *before = b.GetInsertBlock(), *header = block("tiles"), *inside = block("tile"), *exit = block("tiles.exit");
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
   auto *index = b.CreatePHI(b.getInt64Ty(), 2);
-  index->addIncoming(cg.index(low), before);
+  index->addIncoming(low, before);
+  b.CreateCondBr(b.CreateICmpSLT(index, high), inside, exit);
+  b.SetInsertPoint(inside);
   body(index);
-  LV next = b.CreateNUWAdd(index, cg.index(step));
-  index->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpSLT(next, cg.index(high)), block, exit);
+  index->addIncoming(b.CreateNUWAdd(index, cg.index(step)), b.GetInsertBlock());
+  b.CreateBr(header);
   b.SetInsertPoint(exit);
 }
 
+// Panels outside, so that one panel stays in the first cache while the rows go by.
 static void emitTiles(Codegen &cg, const Contraction &c) {
-  int64_t panels = c.columns / (int64_t(c.vector) * c.vectors), whole = c.rows / c.tileRows * c.tileRows;
-  emitLoop(cg, 0, c.batch, 1, [&](LV batch) {
-    emitLoop(cg, 0, panels, 1, [&](LV panel) {
-      emitLoop(cg, 0, whole, c.tileRows, [&](LV row) { emitTile(cg, c, c.tileRows, batch, row, panel); });
+  llvm::IRBuilder<> &b = cg.b;
+  int64_t whole = c.rows / c.tileRows * c.tileRows;
+  auto least = [&](LV x, LV y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); };
+  LV firstRow = b.CreateMul(b.CreateUDiv(c.wantedRows.low, cg.index(c.tileRows)), cg.index(c.tileRows));
+  LV firstPanel = b.CreateUDiv(c.wantedColumns.low, cg.index(c.panel())), endPanel = b.CreateUDiv(b.CreateAdd(c.wantedColumns.high, cg.index(c.panel() - 1)), cg.index(c.panel()));
+  emitLoop(cg, cg.index(0), cg.index(c.batch), 1, [&](LV batch) {
+    emitLoop(cg, firstPanel, endPanel, 1, [&](LV panel) {
+      emitLoop(cg, firstRow, least(c.wantedRows.high, cg.index(whole)), c.tileRows, [&](LV row) { emitTile(cg, c, c.tileRows, batch, row, panel); });
       if (whole < c.rows) emitTile(cg, c, c.rows - whole, batch, cg.index(whole), panel);
     });
   });
 }
 
-void Codegen::emitContract(ContractOp op, const Buffer *into) {
+// The carried fragment of a loop that receives the contraction, if nothing reads it afterwards: then the sums are
+// formed in its memory.
+static const Buffer *carriedReceiver(Codegen &cg, ContractOp op) {
+  if (!op.getResult().hasOneUse()) return nullptr;
+  OpOperand &use = *op.getResult().use_begin();
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!loop || use.getOwner() != loop.getBody()->getTerminator()) return nullptr;
+  Value carried = loop.getRegionIterArgs()[use.getOperandNumber()];
+  const Buffer *buffer = cg.bufferOf(carried);
+  if (cg.readsOf(op.getAccumulator(), *buffer) == Reads::Elsewhere || cg.readsOf(op.getLhs(), *buffer) != Reads::Nothing || cg.readsOf(op.getRhs(), *buffer) != Reads::Nothing)
+    return nullptr;
+  for (Operation *sink : cg.plan->sinksOf(carried)) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*sink);
+    if (ancestor != op && !(ancestor && ancestor->isBeforeInBlock(op))) return nullptr;
+  }
+  return buffer;
+}
+
+void Codegen::emitContract(ContractOp op) {
   SmallVector<int64_t, 4> sum = constantExtents(op.getType()), left = constantExtents(op.getLhs().getType());
   unsigned rank = sum.size();
   Contraction c;
@@ -165,7 +258,19 @@ void Codegen::emitContract(ContractOp op, const Buffer *into) {
   // Enough independent sums to hide the latency of a multiply-add; 16 registers hold half as many rows.
   c.tileRows = std::min<int64_t>(c.rows, cpu.vectorBytes == 64 ? (c.vectors == 2 ? 8 : 16) : (c.vectors == 2 ? 4 : 8));
 
-  Buffer result = into ? *into : allocate(accumulator, sum);
+  findZeroTerms(*this, op.getLhs(), rank - 1, c);
+  findZeroTerms(*this, op.getRhs(), rank - 2, c);
+  {
+    Nest observed(*this, sum, {});
+    observed.setSkippable(plan->guard(op.getResult()));
+    c.wantedRows = observed.wanted(rank - 2);
+    c.wantedColumns = observed.wanted(rank - 1);
+    Nest terms(*this, {c.depth}, {});
+    terms.setSkippable(c.depthOf);
+    c.wantedDepth = terms.wanted(0);
+  }
+  const Buffer *receiver = c.compute == accumulator ? carriedReceiver(*this, op) : nullptr;
+  Buffer result = receiver ? *receiver : allocate(accumulator, sum);
   c.sum = c.compute == accumulator ? result : allocate(c.compute, sum);
   if (c.compute == accumulator) {
     if (const Buffer *own = bufferOf(op.getAccumulator()); !own || own->pointer != result.pointer) evaluateInto(op.getAccumulator(), result, plan->guard(op.getResult()));

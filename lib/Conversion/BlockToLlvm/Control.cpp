@@ -46,19 +46,14 @@ LogicalResult Codegen::emitOp(Operation *op) {
 
 //===- carried fragments -------------------------------------------------------------------------------===//
 
-namespace {
-enum class Reads { Nothing, InPlace, Elsewhere };
-}
-
-// How evaluating `value` reads the memory at `pointer`.
-static Reads readsOf(const Codegen &cg, Value value, LV pointer, bool moved) {
+Reads Codegen::readsOf(Value value, const Buffer &memory, bool moved) const {
   if (!isFragment(value)) return Reads::Nothing;
-  if (const Buffer *buffer = cg.bufferOf(value)) return buffer->pointer != pointer ? Reads::Nothing : moved ? Reads::Elsewhere : Reads::InPlace;
+  if (const Buffer *buffer = bufferOf(value)) return buffer->pointer != memory.pointer ? Reads::Nothing : moved ? Reads::Elsewhere : Reads::InPlace;
   Operation *op = value.getDefiningOp();
   if (!op || !isLazy(op)) return Reads::Nothing;
   moved |= isa<BroadcastOp, TransposeOp, LoadOp>(op);
   Reads worst = Reads::Nothing;
-  for (Value operand : op->getOperands()) worst = std::max(worst, readsOf(cg, operand, pointer, moved));
+  for (Value operand : op->getOperands()) worst = std::max(worst, readsOf(operand, memory, moved));
   return worst;
 }
 
@@ -71,7 +66,7 @@ void Codegen::assign(ValueRange from, ArrayRef<Buffer> into) {
     bool apart = false;
     for (unsigned j = 0; j < from.size(); ++j) {
       if (!isFragment(from[j])) continue;
-      Reads reads = readsOf(*this, from[i], into[j].pointer, false);
+      Reads reads = readsOf(from[i], into[j]);
       apart |= reads == Reads::Elsewhere || (reads == Reads::InPlace && i != j);
     }
     if (!apart) {

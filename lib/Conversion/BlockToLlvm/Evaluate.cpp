@@ -130,8 +130,7 @@ LV Nest::condition(const Conjuncts &conjuncts) {
 
 LV Nest::evaluate(Value value, Axes axes) {
   if (!isa<FragmentType>(value.getType())) return cg.scalar(value);
-  bool perCopy = llvm::is_contained(axes, inner);
-  unsigned slot = perCopy ? copy : 0;
+  unsigned slot = variesByCopy(axes) ? copy : 0;
   for (const Cached &c : cache[value])
     if (c.copy == slot && Axes(c.axes) == axes) return c.value;
   unsigned at = depthOf(axes);

@@ -222,6 +222,13 @@ LV Scalars::logGamma(LV x) {
   return result;
 }
 
+// Lanes outside [-1, 1] would take the library's slow path.
+LV Scalars::arcsine(LV x) {
+  llvm::Type *t = x->getType();
+  LV outside = b.CreateFCmpUGT(intrinsic(llvm::Intrinsic::fabs, {x}), number(t, 1));
+  return b.CreateSelect(outside, llvm::ConstantFP::getQNaN(t), libraryCall("asin", {b.CreateSelect(outside, number(t, 0), x)}));
+}
+
 LV Scalars::power(LV x, LV y) { return libraryCall("pow", {x, y}); }
 
 LV Scalars::elementary(UnaryKind kind, LV x) {
@@ -235,7 +242,7 @@ LV Scalars::elementary(UnaryKind kind, LV x) {
   case UnaryKind::Sin: return libraryCall("sin", {x});
   case UnaryKind::Cos: return libraryCall("cos", {x});
   case UnaryKind::Tan: return libraryCall("tan", {x});
-  case UnaryKind::Asin: return libraryCall("asin", {x});
+  case UnaryKind::Asin: return arcsine(x);
   case UnaryKind::Erf: return libraryCall("erf", {x});
   case UnaryKind::Erfc: return libraryCall("erfc", {x});
   case UnaryKind::Lgamma: return logGamma(x);

@@ -72,7 +72,7 @@ void Nest::setSkippable(Conjuncts conjuncts, const Conjuncts &others) {
   unite(masks, others);
 }
 
-LV Nest::index(unsigned axis) const { return axis == inner && !copyIndices.empty() ? copyIndices[copy] : indices[axis]; }
+LV Nest::index(unsigned axis) const { return axis == copyAxis && !copyIndices.empty() ? copyIndices[copy] : indices[axis]; }
 
 unsigned Nest::depthOf(Axes axes) const {
   unsigned deepest = 0;
@@ -157,6 +157,33 @@ void Nest::outerLoops(Axes axes, llvm::function_ref<void()> body) {
   axisLoop(axes.front(), none, [&] { outerLoops(axes.drop_front(), body); });
 }
 
+void Nest::blockLoop(unsigned axis, unsigned copies, llvm::function_ref<void()> body) {
+  SmallVector<LV, 1> none;
+  Conjuncts used;
+  Interval cut = cutTo(axis, used); // what the cut leaves of a block need not be valid as a whole
+  LV low = b.CreateMul(b.CreateUDiv(cut.low, cg.index(copies)), cg.index(copies));
+  loop(axis, low, cut.high, copies, none, [&] {
+    copyAxis = axis;
+    for (unsigned i = 0; i < copies; ++i) copyIndices.push_back(b.CreateNUWAdd(indices[axis], cg.index(i)));
+    body();
+    copy = 0;
+    copyIndices.clear();
+  });
+}
+
+// A conjunct that does not vary along the inner axis, over all copies of a block.
+LV Nest::holdsForAllCopies(const Conjunct &conjunct) {
+  if (!variesByCopy(conjunct.axes)) return evaluate(conjunct.base, conjunct.axes);
+  LV all = nullptr;
+  for (unsigned i = 0; i < copyIndices.size(); ++i) {
+    copy = i;
+    LV one = evaluate(conjunct.base, conjunct.axes);
+    all = all ? b.CreateAnd(all, one) : one;
+  }
+  copy = 0;
+  return all;
+}
+
 void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body) {
   int64_t extent = extents[inner];
   copies = std::max<int64_t>(1, std::min<int64_t>(copies, extent / width));
@@ -167,7 +194,8 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
   LV gate = nullptr;
   for (const Conjunct &c : masks) {
     if (isKnown(c)) continue;
-    bool skip = llvm::is_contained(skippable, c);
+    bool perCopy = variesByCopy(c.axes), skip = llvm::is_contained(skippable, c) && !perCopy;
+    if (perCopy && llvm::is_contained(c.axes, inner)) continue; // an interval of its own for each copy
     if (std::optional<Interval> own = interval(c, inner)) {
       interior.low = maximum(interior.low, own->low);
       interior.high = minimum(interior.high, own->high);
@@ -176,7 +204,7 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
         wanted.high = minimum(wanted.high, own->high);
       }
     } else if (!llvm::is_contained(c.axes, inner) && llvm::all_of(c.axes, [&](unsigned axis) { return isOpen(axis); })) {
-      LV holdsHere = evaluate(c.base, c.axes);
+      LV holdsHere = holdsForAllCopies(c);
       gate = gate ? b.CreateAnd(gate, holdsHere) : holdsHere;
       if (skip) wanted.high = b.CreateSelect(holdsHere, wanted.high, zero);
     } else continue;
@@ -192,9 +220,9 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
   LV to = b.CreateAdd(from, length);
   auto run = [&](LV low, LV high, unsigned vectors, LV jumpFrom, LV jumpTo) {
     loop(inner, low, high, int64_t(width) * vectors, carried, [&] {
-      copyIndices.clear();
+      if (vectors == 1) return body(1);
+      copyAxis = inner;
       for (unsigned i = 0; i < vectors; ++i) copyIndices.push_back(i ? b.CreateNUWAdd(indices[inner], cg.index(int64_t(i) * width)) : indices[inner]);
-      copy = 0;
       body(vectors);
       copy = 0;
       copyIndices.clear();

@@ -48,6 +48,13 @@ public:
   /// `setCopy`.
   void innerLoop(unsigned copies, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body);
   void setCopy(unsigned number) { copy = number; }
+  /// Steps over `axis`, which is not the inner one, `copies` positions at a time; `copies` divides its extent.
+  void blockLoop(unsigned axis, unsigned copies, llvm::function_ref<void()> body);
+  /// The part of an axis where the skippable conjuncts on it hold.
+  Interval wanted(unsigned axis) {
+    Conjuncts used;
+    return cutTo(axis, used);
+  }
   /// One scalar loop over `axis`, cut to the skippable intervals, with loop-carried values.
   void axisLoop(unsigned axis, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body);
 
@@ -90,6 +97,8 @@ private:
   void loop(unsigned axis, LV low, LV high, int64_t step, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom = nullptr, LV jumpTo = nullptr);
   unsigned depthOf(Axes axes) const;
   bool isOpen(unsigned axis) const { return indices[axis] != nullptr; }
+  bool variesByCopy(Axes axes) const { return !copyIndices.empty() && llvm::is_contained(axes, copyAxis); }
+  LV holdsForAllCopies(const Conjunct &conjunct);
   bool isKnown(const Conjunct &conjunct) const;
   /// Lane i satisfies the comparison if i < limit (isHigh) or i >= limit.
   struct Bound {
@@ -120,7 +129,8 @@ private:
   llvm::SmallVector<llvm::Instruction *, 4> anchors; // anchors[d]: where code of depth d goes while deeper loops are open
   unsigned depth = 0, copy = 0;
   unsigned evaluating = 0;                  // depth whose knowledge may be used
-  llvm::SmallVector<LV, 4> copyIndices;     // the inner index of each copy
+  llvm::SmallVector<LV, 16> copyIndices;    // the index of each copy along `copyAxis`; empty: no copies
+  unsigned copyAxis = 0;
   llvm::SmallVector<Known, 8> known;
   Conjuncts masks, skippable;
   llvm::DenseMap<Value, llvm::SmallVector<Cached, 2>> cache;

@@ -68,6 +68,24 @@ void Plan::findSinks(Operation *op) {
   sinks[value] = std::move(found);
 }
 
+SmallVector<Operation *, 4> Plan::sinksOf(Value value) const {
+  llvm::SmallPtrSet<Operation *, 4> found;
+  auto at = [&](Operation *user) {
+    Operation *filler = filledBy(user->getResult(0));
+    found.insert(filler ? filler : user);
+  };
+  for (Operation *user : value.getUsers()) {
+    if (!isLazy(user)) found.insert(user);
+    else if (isMaterialised(user->getResult(0))) at(user);
+    else
+      for (Operation *sink : sinks.lookup(user->getResult(0))) {
+        if (isLazy(sink)) at(sink);
+        else found.insert(sink);
+      }
+  }
+  return SmallVector<Operation *, 4>(found.begin(), found.end());
+}
+
 // Work of one element, roughly in vector instructions. What varies only along outer axes is hoisted and counts nothing.
 int Plan::cost(Value value) {
   auto it = costs.find(value);

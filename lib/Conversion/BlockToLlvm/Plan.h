@@ -64,6 +64,9 @@ public:
   Operation *filledBy(Value value) const { return fused.lookup(value); }
   llvm::ArrayRef<Value> filledIn(Operation *sink) const;
 
+  /// The operations whose code reads a fragment, directly or through fragments that are evaluated there.
+  llvm::SmallVector<Operation *, 4> sinksOf(Value value) const;
+
   /// Conjuncts without which nothing observes the value's lane.
   const Conjuncts &guard(Value value);
   std::optional<MaskedConstant> maskedConstant(Value value);

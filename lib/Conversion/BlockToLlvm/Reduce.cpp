@@ -10,6 +10,8 @@ namespace intent::block::host {
 // Several independent accumulators hide the latency of the combining operation; they also shorten each chain, which is
 // what bounds the error of a sum.
 static constexpr unsigned accumulators = 4;
+// Where another axis is reduced, this many vectors side by side are what one line of memory brings in.
+static constexpr unsigned columnVectors = 8;
 
 // The combine region on register values: scalars or vectors of any width.
 static void combine(Codegen &cg, ReduceOp op, MutableArrayRef<LV> into, ArrayRef<LV> with) {
@@ -119,7 +121,7 @@ void Codegen::emitReduce(ReduceOp op) {
   nest.outerLoops(outer, [&] {
     if (vertical) {
       SmallVector<LV, 1> none;
-      nest.innerLoop(accumulators, none, [&](unsigned copies) {
+      nest.innerLoop(columnVectors, none, [&](unsigned copies) {
         SmallVector<LV, 8> accumulator = start(copies, true);
         nest.axisLoop(reduced, accumulator, [&] { step(copies, accumulator); });
         for (unsigned copy = 0; copy < copies; ++copy) {

@@ -62,6 +62,7 @@ private:
   LV logarithm(LV x, bool base2);
   LV hyperbolicTangent(LV x);
   LV sigmoid(LV x);
+  LV arcsine(LV x);
   LV bessel0(LV x);
   LV logGamma(LV x);
   LV libraryCall(llvm::StringRef name, llvm::ArrayRef<LV> operands);

@@ -264,7 +264,9 @@ void Assignment::declare(Variant &variant, ParameterAttr parameter) {
 
 void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant) {
   if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) high = std::max<int64_t>(low, std::min<int64_t>(high, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent))));
-  cover.parameter = parameterName("B", column, id);
+  // Groups that size one axis differently have a parameter each.
+  std::string use = (column + (cover.program ? " grid " : " loop ") + Twine(low) + " " + Twine(high)).str();
+  cover.parameter = parameterName("B", use, id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
   SmallVector<int64_t> domain;
   for (int64_t v = low; v <= high; v *= 2) domain.push_back(v);

@@ -73,6 +73,8 @@ std::string pythonFloat(const llvm::APFloat &value) {
   }
   for (char &c : text)
     if (c == 'E') c = 'e';
+  // 1.0e+30 is 1e+30.
+  if (size_t at = llvm::StringRef(text).find(".0e"); at != llvm::StringRef::npos) text.erase(text.begin() + at, text.begin() + at + 2);
   if (!llvm::StringRef(text).contains('.') && !llvm::StringRef(text).contains('e')) text += ".0";
   return text.str().str();
 }

@@ -33,6 +33,15 @@ std::string identifierFrom(StringRef name) {
   return result;
 }
 
+bool mentions(StringRef text, StringRef name) {
+  auto inWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1)) {
+    bool starts = at == 0 || !inWord(text[at - 1]), ends = at + name.size() == text.size() || !inWord(text[at + name.size()]);
+    if (starts && ends) return true;
+  }
+  return false;
+}
+
 bool NameScope::isTaken(StringRef name) const {
   if (reserved.contains(name)) return true;
   return llvm::any_of(scopes, [&](const llvm::StringSet<> &scope) { return scope.contains(name); });

@@ -46,6 +46,7 @@ static void exposeSegments(ProgramOp program) {
 
 LogicalResult legalizeForTriton(ModuleOp module) {
   WalkResult walked = module.walk([](ProgramOp program) {
+    chooseDescriptors(program);
     if (failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);
     exposeSegments(program);

@@ -42,6 +42,8 @@ bool KernelSerializer::usedUpBy(Value value, Operation *point) {
   for (Operation *user : value.getUsers()) {
     Operation *ancestor = point->getBlock()->findAncestorOpInBlock(*user);
     if (!ancestor) return false;
+    // A descriptor's access writes the base of its lanes again.
+    if (isa<LanesOp>(user) && !descriptorNames.empty() && !usedUpBy(user->getResult(0), point)) return false;
     if (ancestor == point) continue;
     if (ancestor == user && (inlined.contains(user) || isTransparent(user))) {
       for (Value result : user->getResults())
@@ -71,20 +73,39 @@ static StringRef defaultName(Value value) {
   return "value";
 }
 
+// Near the lanes of a tile of BM, m; else what the operation gives.
+static std::string stemFor(Value value, StringRef view) {
+  if (StringRef name = authorName(value.getLoc()); !name.empty()) return name.str();
+  if (value.getDefiningOp<LoadOp>()) return (view + (isa<FragmentType>(value.getType()) ? "_tile" : "_value")).str();
+  if (auto lanes = value.getDefiningOp<LanesOp>()) {
+    ExprAttr extent = lanes.getType().getExtents()[0];
+    StringRef symbol = extent.getKind() == ExprKind::Parameter ? extent.getSymbol().getValue() : StringRef();
+    if (symbol.size() > 1 && (symbol.front() == 'B' || symbol.front() == 'C')) return symbol.drop_front().lower();
+    return "lanes";
+  }
+  return defaultName(value).str();
+}
+
+// A name returns to its next value once nothing mentions the one before, as the author assigns a name again.
 std::string KernelSerializer::nameFor(Value value) {
   // The condition of a while prints twice, with the same names.
   if (auto found = variables.find(value); found != variables.end()) return found->second.name;
-  Location location = value.getLoc();
-  if (StringRef name = authorName(location); !name.empty()) return names.declare(name);
-  if (auto load = value.getDefiningOp<LoadOp>()) return names.declare(variables[load.getView()].name + (isa<FragmentType>(value.getType()) ? "_tile" : "_value"));
-  if (auto lanes = value.getDefiningOp<LanesOp>()) {
-    // The lanes of a tile of BM are m.
-    ExprAttr extent = lanes.getType().getExtents()[0];
-    StringRef symbol = extent.getKind() == ExprKind::Parameter ? extent.getSymbol().getValue() : StringRef();
-    if (symbol.size() > 1 && (symbol.front() == 'B' || symbol.front() == 'C')) return names.declare(symbol.drop_front().lower());
-    return names.declare("lanes");
+  auto load = value.getDefiningOp<LoadOp>();
+  std::string stem = identifierFrom(stemFor(value, load ? StringRef(variables[load.getView()].name) : StringRef()));
+  bool named = load || !authorName(value.getLoc()).empty();
+  if (auto holder = holders.find(stem); named && holder != holders.end() && names.innermost().contains(stem)) {
+    Value before = holder->second;
+    if (before.getDefiningOp() && before.getParentBlock() == value.getParentBlock() && usedUpBy(before, value.getDefiningOp())) {
+      for (auto &scope : masks)
+        for (StringRef text : llvm::to_vector(scope.keys()))
+          if (mentions(text, stem)) scope.erase(text);
+      holder->second = value;
+      return stem;
+    }
   }
-  return names.declare(defaultName(value));
+  std::string name = names.declare(stem);
+  holders[name] = value;
+  return name;
 }
 
 // The variable of the loop carry that `value` becomes, when nothing still needs the carry's old value.
@@ -268,41 +289,81 @@ static bool sharesValidity(Operation *op, ValueRange validity, ArrayAttr axes) {
   return false;
 }
 
+// if USE_TENSOR_DESCRIPTOR: one form; else: the other. The condition is constexpr: one of them is compiled.
+void KernelSerializer::emitForms(StringRef descriptorForm, llvm::function_ref<void()> pointerForm) {
+  out.line("if USE_TENSOR_DESCRIPTOR:");
+  {
+    TextStream::Indent indent(out);
+    out.line(descriptorForm);
+  }
+  out.line("else:");
+  TextStream::Indent indent(out);
+  names.push();
+  masks.emplace_back();
+  pointerForm();
+  masks.pop_back();
+  names.pop();
+}
+
+// a_desc.load([tile_m * BM, k0])
+std::string KernelSerializer::descriptorCall(Operation *op, ValueRange coordinates, StringRef method, StringRef value) {
+  SmallVector<std::string> offsets;
+  for (Value coordinate : coordinates) offsets.push_back(render(coordinate.getDefiningOp<LanesOp>().getBase()).expression.text);
+  std::string text = descriptorNames[op->getAttr("triton.descriptor")] + "." + method.str() + "([" + llvm::join(offsets, ", ") + "]";
+  return text + (value.empty() ? "" : ", " + value.str()) + ")";
+}
+
 // block.load %x[%m, %n] valid(%vm, %vn) fill %zero -> x_tile = tl.load(x + ..., mask=..., other=0.0)
 LogicalResult KernelSerializer::emitLoad(LoadOp op) {
   comment(op);
   unsigned rank = extentsOf(op.getType()).size();
-  Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
-  std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);
-  if (module.failed) return failure();
-  SmallVector<std::string> arguments{accessPointer(address, valid, op.getType())};
-  SmallBitVector dense = address.dense;
-  if (valid) {
-    dense |= valid->dense;
-    arguments.push_back("mask=" + valid->expression.text);
-    arguments.push_back("other=" + render(op.getFill()).expression.text);
+  Rendered text{{"", Precedence::Atom}, Form::Scalar, SmallBitVector(rank)};
+  SmallVector<std::string> arguments;
+  auto form = [&] {
+    Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
+    std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);
+    text.dense = address.dense;
+    arguments = {accessPointer(address, valid, op.getType())};
+    if (valid) {
+      text.dense |= valid->dense;
+      arguments.push_back("mask=" + valid->expression.text);
+      arguments.push_back("other=" + render(op.getFill()).expression.text);
+    }
+    if (text.dense.any()) text.form = Form::Block;
+  };
+  if (!op->hasAttr("triton.descriptor")) {
+    form();
+    if (module.failed) return failure();
+    define(op, "tl.load", arguments, text);
+    return success();
   }
-  Rendered text{{"", Precedence::Atom}, dense.any() ? Form::Block : Form::Scalar, dense};
-  define(op, "tl.load", arguments, text);
-  return success();
+  std::string name = nameFor(op);
+  emitForms(name + " = " + descriptorCall(op, op.getCoordinates(), "load"), [&] {
+    form();
+    statement(name + " = ", "tl.load", arguments);
+  });
+  variables[op] = {name, Form::Block, SmallBitVector(rank, true)};
+  return failure(module.failed);
 }
 
 // block.store %v to %y[%m, %n] valid(...) -> tl.store(y + ..., v, mask=...)
 LogicalResult KernelSerializer::emitStore(StoreOp op) {
   comment(op);
   unsigned rank = extentsOf(op.getValue().getType()).size();
-  Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
-  std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);
   Rendered value = render(op.getValue());
-  if (module.failed) return failure();
-  SmallBitVector dense = address.dense | value.dense;
-  if (valid) dense |= valid->dense;
-  Rendered all = address;
-  all.dense = dense;
-  SmallVector<std::string> arguments{accessPointer(address, all, op.getValue().getType()), value.expression.text};
-  if (valid) arguments.push_back("mask=" + valid->expression.text);
-  statement("", "tl.store", arguments);
-  return success();
+  auto form = [&] {
+    Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
+    std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);
+    Rendered all = address;
+    all.dense |= value.dense;
+    if (valid) all.dense |= valid->dense;
+    SmallVector<std::string> arguments{accessPointer(address, all, op.getValue().getType()), value.expression.text};
+    if (valid) arguments.push_back("mask=" + valid->expression.text);
+    statement("", "tl.store", arguments);
+  };
+  if (!op->hasAttr("triton.descriptor")) form();
+  else emitForms(descriptorCall(op, op.getCoordinates(), "store", fullText(value, op.getValue().getType())), form);
+  return failure(module.failed);
 }
 
 // The pointer has every axis that the mask or the value has.

@@ -25,6 +25,7 @@ private:
   void variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions);
   void narrowCondition(ArrayRef<ExprAttr> bounds);
   void configurations(ProgramOp program);
+  void descriptors(ProgramOp program);
   void wrap(ArrayRef<std::string> items);
   void arguments(ProgramOp program);
   void launch();
@@ -173,6 +174,24 @@ void LaunchTable::narrowCondition(ArrayRef<ExprAttr> bounds) {
   out.line(") < 2**31,");
 }
 
+// descriptors=lambda a, BM, BK, **_: [(a, [BM, BK])]: the view and the block of each descriptor argument
+void LaunchTable::descriptors(ProgramOp program) {
+  auto list = program->getAttrOfType<ArrayAttr>("triton.descriptors");
+  if (!list) return;
+  SmallVector<std::string> items, views;
+  SmallVector<ExprAttr> extents;
+  for (auto entry : list.getAsRange<DictionaryAttr>()) {
+    std::string view = nameOf(kernel.getInterface()[cast<IntegerAttr>(entry.get("view")).getInt()]), block;
+    if (!llvm::is_contained(views, view)) views.push_back(view);
+    for (auto extent : cast<ArrayAttr>(entry.get("block")).getAsRange<ExprAttr>()) {
+      block += (block.empty() ? "" : ", ") + spell(extent).text;
+      extents.push_back(extent);
+    }
+    items.push_back("(" + view + ", [" + block + "])");
+  }
+  out.line("descriptors=" + lambda(extents, "[" + llvm::join(items, ", ") + "]", views) + ",");
+}
+
 void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions) {
   out.line("dict(");
   {
@@ -190,11 +209,12 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
         bindings.push_back(binding);
       }
     out.line("coverage=" + lambda(bindings, "dict(" + llvm::join(coverage, ", ") + ")") + ",");
-    ExprAttr grid;
-    for (auto group : program.getBody().getOps<GroupOp>()) grid = grid ? ExprAttr::apply(ExprKind::Add, {grid, group.getSize()}) : group.getSize();
+    ExprAttr grid = ExprAttr::constant(program.getContext(), 0); // a program without effects has no instance
+    for (auto group : program.getBody().getOps<GroupOp>()) grid = ExprAttr::apply(ExprKind::Add, {grid, group.getSize()});
     out.line("grid=" + lambda({grid}, spell(grid).text) + ",");
     narrowCondition(conditions);
     arguments(program);
+    descriptors(program);
     configurations(program);
   }
   out.line("),");
@@ -215,10 +235,20 @@ void LaunchTable::launch() {
   out.line("config = variant[\"configs\"][row]");
   out.line("constants = config.kwargs | variant[\"coverage\"](**values)");
   out.line("grid = variant[\"grid\"](**values, **constants)");
+  out.line("arguments = variant[\"arguments\"](**values, **constants)");
+  bool described = false;
+  kernel.walk([&](ProgramOp program) { described |= program->hasAttr("triton.descriptors"); });
+  if (described) {
+    out.line("for view, block in variant[\"descriptors\"](**values, **constants) if \"descriptors\" in variant else ():");
+    TextStream::Indent body(out);
+    out.line("arguments += (TensorDescriptor.from_tensor(view, block) if constants[\"USE_TENSOR_DESCRIPTOR\"] else None,)");
+  }
   out.line("if grid:");
   TextStream::Indent body(out);
-  out.line("variant[\"kernel\"][(grid,)](*variant[\"arguments\"](**values, **constants), **constants, INDEX=tl.int64,");
-  out.line("                        num_warps=config.num_warps, num_stages=config.num_stages, **OPTIONS)");
+  // A descriptor takes 32-bit offsets; pointers are safe with 64.
+  std::string index = described ? "tl.int32 if constants[\"USE_TENSOR_DESCRIPTOR\"] else tl.int64" : "tl.int64";
+  out.line("variant[\"kernel\"][(grid,)](*arguments, **constants, INDEX=" + index + ", num_warps=config.num_warps,");
+  out.line("                        num_stages=config.num_stages, **OPTIONS)");
 }
 
 std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions) {

@@ -32,14 +32,6 @@ void KernelSerializer::assignAll(ArrayRef<std::string> targets, ValueRange value
     std::string text = carriedText(value);
     if (text != target) assignments.push_back({target, text});
   }
-  auto mentions = [](StringRef text, StringRef name) {
-    auto inWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-    for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1)) {
-      bool starts = at == 0 || !inWord(text[at - 1]), ends = at + name.size() == text.size() || !inWord(text[at + name.size()]);
-      if (starts && ends) return true;
-    }
-    return false;
-  };
   bool disturbs = false;
   for (size_t i = 0; i < assignments.size(); ++i)
     for (size_t j = i + 1; j < assignments.size(); ++j) disturbs |= mentions(assignments[j].second, assignments[i].first);
@@ -86,6 +78,7 @@ LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
     Variable variable{name, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
     variables[argument] = variable;
     variables[result] = variable;
+    holders[name] = result;
     loopCarries[argument] = name;
     carries.push_back(name);
   }
@@ -121,6 +114,7 @@ LogicalResult KernelSerializer::emitIf(scf::IfOp op) {
     std::string name = carryName(result, thenValue, op.elseYield().getOperand(i));
     unsigned rank = extentsOf(result.getType()).size();
     variables[result] = {name, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
+    holders[name] = result;
     results.push_back(name);
   }
   out.line("if " + render(op.getCondition()).expression.text + ":");
@@ -172,6 +166,7 @@ LogicalResult KernelSerializer::emitWhile(scf::WhileOp op) {
     std::string name = same ? state[own.getArgNumber()] : carryName(argument, value, result);
     bind(argument, name);
     bind(result, name);
+    holders[name] = result;
     passed.push_back(name);
   }
   go = names.declare("go");

@@ -32,6 +32,7 @@ using Placement = llvm::SmallVector<int64_t, 4>;
 struct ModuleText {
   llvm::MapVector<mlir::StringAttr, std::string> functions; // `@triton.jit` combines and fix-ups by name
   bool libdevice = false;
+  bool descriptors = false;
   bool failed = false;
 };
 
@@ -53,6 +54,8 @@ private:
   mlir::LogicalResult emit(mlir::Operation *op);
   mlir::LogicalResult emitLoad(block::LoadOp op);
   mlir::LogicalResult emitStore(block::StoreOp op);
+  void emitForms(llvm::StringRef descriptorForm, llvm::function_ref<void()> pointerForm);
+  std::string descriptorCall(mlir::Operation *op, mlir::ValueRange coordinates, llvm::StringRef method, llvm::StringRef value = "");
   mlir::LogicalResult emitReduce(block::ReduceOp op);
   mlir::LogicalResult emitContract(block::ContractOp op);
   mlir::LogicalResult emitLanes(block::LanesOp op);
@@ -112,7 +115,9 @@ private:
   llvm::StringSet<> reserved;
   emission::NameScope names;
   llvm::DenseMap<mlir::Value, Variable> variables;
+  llvm::StringMap<mlir::Value> holders; // the value that a name stands for at present
   llvm::DenseSet<mlir::Operation *> inlined;
+  llvm::DenseMap<mlir::Attribute, std::string> descriptorNames;
   llvm::DenseMap<mlir::Value, std::string> loopCarries; // iteration argument -> its variable, while its body prints
   llvm::SmallVector<llvm::StringMap<std::string>> masks; // name by text, one map a scope
   std::optional<std::pair<std::string, unsigned>> lastPosition;

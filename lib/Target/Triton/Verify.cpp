@@ -78,8 +78,14 @@ std::optional<Rejection> rejectOptions(ProgramOp program, const RowValues &value
     program.walk([&](ReduceOp) { reduces = true; });
     if (name == "NUM_CTAS" && *value > 1 && reduces) return Rejection{program, false, "a reduction over several thread blocks has no form"};
   }
-  if (values.option("USE_TENSOR_DESCRIPTOR").value_or(0) && target && !hasFeature(target, "descriptors"))
-    return Rejection{program, true, "the target has no tensor descriptors"};
+  if (!values.option("USE_TENSOR_DESCRIPTOR").value_or(0)) return std::nullopt;
+  if (target && !hasFeature(target, "descriptors")) return Rejection{program, true, "the target has no tensor descriptors"};
+  if (auto descriptors = program->getAttrOfType<ArrayAttr>("triton.descriptors"))
+    for (auto entry : descriptors.getAsRange<DictionaryAttr>()) {
+      Type element = cast<ViewArgumentAttr>(program.getInterfaceOf(cast<IntegerAttr>(entry.get("view")).getInt())).getElement();
+      std::optional<int64_t> last = values.evaluate(cast<ExprAttr>(*std::prev(cast<ArrayAttr>(entry.get("block")).end())));
+      if (last && *last * storageBytes(element) < 16) return Rejection{program, false, "a descriptor's rows of " + std::to_string(*last * storageBytes(element)) + " bytes are below 16"};
+    }
   return std::nullopt;
 }
 

@@ -151,18 +151,25 @@ def plan(module, values, row=None) -> Plan:
     variant = next((v for v in module.VARIANTS if v["guard"](**environment)), None)
     if variant is None:
         raise ProviderError("no variant of the program admits this call")
-    config = variant["configs"][row or 0]
-    constants = {**config.kwargs, **variant["coverage"](**environment)}
-    environment.update(constants)
-    grid = variant["grid"](**environment)
+    coverage = variant["coverage"](**environment)
+    configs = variant["configs"]
+    # A row that needs a fact of the call, such as an aligned pitch, is a candidate only where the call has it.
+    for config in configs if row is None else [configs[row]]:
+        constants = {**config.kwargs, **coverage}
+        bound = {**environment, **constants}
+        narrow = variant["index32"](**bound) and all(_offsets_fit(v) for v in values if hasattr(v, "data_ptr"))
+        descriptors = variant["descriptors"](**bound) if constants.get("USE_TENSOR_DESCRIPTOR") and "descriptors" in variant else ()
+        if not descriptors or narrow and all(_describable(view) for view, _ in descriptors):
+            break
+    else:
+        raise ProviderError("no configuration row can run this call: tensor descriptors need unit inner strides, pitches and addresses divisible by 16 bytes")
+    grid = variant["grid"](**bound)
     if grid > _GRID_LIMIT:
         raise ProviderError(f"the grid of {grid} instances is above the limit of {_GRID_LIMIT}")
-    arguments = variant["arguments"](**environment)
-    narrow = variant["index32"](**environment) and all(_offsets_fit(v) for v in values if hasattr(v, "data_ptr"))
-    return _specialised(module, variant, config, constants, grid, arguments, narrow)
+    return _specialised(module, variant, config, constants, grid, variant["arguments"](**bound), descriptors, narrow)
 
 
-def _specialised(module, variant, config, constants, grid, arguments, narrow) -> Plan:
+def _specialised(module, variant, config, constants, grid, arguments, descriptors, narrow) -> Plan:
     import triton.language as tl
 
     parameters = variant["kernel"].arg_names
@@ -184,14 +191,37 @@ def _specialised(module, variant, config, constants, grid, arguments, narrow) ->
             signature[name] = kind
         if divisible:
             attributes[(at,)] = [["tt.divisibility", 16]]
+    arguments = tuple(arguments)
+    for view, block in descriptors:
+        element = variant["signature"][next(at for at in views if arguments[at] is view)][1:]
+        signature[parameters[len(signature)]] = f"tensordesc<{element}{block}>"
+        arguments += (_descriptor(view, block),)
     constants = {**constants, "INDEX": tl.int32 if narrow else tl.int64}
     for name in parameters[len(arguments):]:
         signature[name] = "constexpr"
-        fixed[name] = constants[name]
+        fixed[name] = constants.get(name)  # an unused descriptor is None
     options = dict(num_warps=config.num_warps, num_stages=config.num_stages, num_ctas=config.num_ctas, **module.OPTIONS)
     key = (variant["name"], tuple(signature.values()), tuple((k, str(v)) for k, v in fixed.items()), tuple(attributes), tuple(options.items()))
     configuration = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages, "num_ctas": config.num_ctas}
-    return Plan(variant, configuration, grid, tuple(arguments), signature, fixed, attributes, options, key, tuple(views))
+    return Plan(variant, configuration, grid, arguments, signature, fixed, attributes, options, key, tuple(views))
+
+
+def _describable(view) -> bool:
+    """Whether a tensor descriptor of the view copies right data: Triton itself does not check a pitch."""
+    *outer, inner = view.stride()
+    return inner == 1 and view.data_ptr() % 16 == 0 and all(s > 0 and s * _itemsize(view) % 16 == 0 for s in outer) and all(view.shape)
+
+
+def _itemsize(view) -> int:
+    return view.element_size() if hasattr(view, "element_size") else view.itemsize
+
+
+def _descriptor(view, block):
+    if not hasattr(view, "element_size"):
+        return None  # compiled, never launched
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    return TensorDescriptor.from_tensor(view, block)
 
 
 def _offsets_fit(view) -> bool:
@@ -239,7 +269,7 @@ def _with_addresses(values, pointers):
 class _Launch:
     """A compiled kernel with everything but the addresses and floating scalars of a call."""
 
-    __slots__ = ("run", "grid", "function", "metadata", "arguments", "device", "driver", "compiled", "knobs")
+    __slots__ = ("run", "grid", "function", "metadata", "arguments", "descriptors", "device", "driver", "compiled", "knobs")
 
     def __init__(self, planned: Plan, compiled):
         import triton
@@ -252,14 +282,23 @@ class _Launch:
         self.function = compiled.function
         self.metadata = compiled.packed_metadata
         self.arguments = planned.arguments + tuple(planned.constants[name] for name in list(planned.signature)[len(planned.arguments):])
+        # Where descriptors stand, which view each one describes, and its block: a later call has other addresses.
+        self.descriptors = [(at, next(i for i in planned.view_positions if planned.arguments[i] is argument.base), argument.block_shape)
+                            for at, argument in enumerate(planned.arguments) if hasattr(argument, "block_shape")]
         self.device = _device_index(planned)
 
     def __call__(self, values, pointers):
-        arguments = (*(values if pointers is None else _with_addresses(values, pointers)), *self.arguments[len(values):])
+        arguments = self._arguments(values, pointers)
         current = self.driver.get_current_device()
         if current != self.device:
             return self._elsewhere(arguments)
         self._go(arguments, self.driver.get_current_stream(current))
+
+    def _arguments(self, values, pointers):
+        arguments = [*(values if pointers is None else _with_addresses(values, pointers)), *self.arguments[len(values):]]
+        for at, view, block in self.descriptors:
+            arguments[at] = _descriptor(values[view], block)
+        return arguments
 
     def _go(self, arguments, stream):
         enter, leave = self.knobs.launch_enter_hook, self.knobs.launch_exit_hook
@@ -279,7 +318,7 @@ class _Launch:
         """A function that repeats one call with the least work."""
         if pointers is None:
             pointers = [value.data_ptr() for value in values if hasattr(value, "data_ptr")]
-        arguments = (*_with_addresses(values, pointers), *self.arguments[len(values):])
+        arguments = tuple(self._arguments(values, pointers))
         # Positional up to here: grid, then per launch the stream, then what never changes.
         run = functools.partial(self.run, self.grid, 1, 1)
         function, metadata, stream_of, device = self.function, self.metadata, self.driver.get_current_stream, self.device
@@ -369,8 +408,9 @@ def load_module(source_path):
 class _Shape:
     """A view without memory, for plans made where no device is."""
 
-    def __init__(self, shape, strides=None, aligned=True):
+    def __init__(self, shape, strides=None, aligned=True, itemsize=2):
         self.shape = tuple(shape)
+        self.itemsize = itemsize
         if strides is None:
             strides, step = [], 1
             for extent in reversed(self.shape):

@@ -60,14 +60,9 @@ def describe(value) -> Array:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return _describe_torch(torch, value)
-    if hasattr(value, "__dlpack__"):
+    if hasattr(type(value), "__dlpack__"):
         return _describe_dlpack(value)
     raise NotAnArray(type(value).__name__)
-
-
-def is_array(value) -> bool:
-    """Whether `describe` would take it as an array (NumPy scalars are not arrays)."""
-    return isinstance(value, np.ndarray) or (hasattr(value, "__dlpack__") and not isinstance(value, np.generic))
 
 
 def _describe_numpy(array) -> Array:

@@ -7,9 +7,10 @@ from .. import compiler, freshness, targets
 from ..capture import capture
 from ..errors import CallError
 from .arrays import NotAnArray, UnusableArray, describe
-from .interface import REQUIRED, Scalar, View, decode_number
 from .binding import fill
+from .dtypes import DTYPES
 from .expressions import parse
+from .interface import REQUIRED, Scalar, View, decode_number
 
 
 class _Direct:
@@ -24,6 +25,7 @@ class _Direct:
         captured = [p for p in parameters if p["kind"] != "constexpr"]
         self.typed = [(at, p["dtype"]["typevar"]) for at, p in enumerate(captured) if isinstance(p["dtype"], dict)]
         self.type_views = [(at, name) for at, name in self.typed if captured[at]["kind"] == "view"]
+        self.allowed = {p["dtype"]["typevar"]: p["dtype"].get("dtypes") or list(DTYPES) for p in captured if isinstance(p["dtype"], dict)}
         self.views = [at for at, p in enumerate(captured) if p["kind"] == "view"]
         self.compiled: dict = {}
 
@@ -45,17 +47,17 @@ def call(kernel, arguments, keywords) -> None:
                 known = ", ".join(repr(p.name) for p in state.runtime) + "".join(f", {n!r}" for n in state.constexprs)
                 raise CallError(f"unexpected argument {name!r}", parameter=name, expected=f"one of {known}", actual=repr(name))
         values = fill(state.runtime, arguments, scalars)
-    # NumPy arrays alone mean the host; anything else says where it lives.
-    place = None
-    for at in state.views:
-        if type(values[at]) is not np.ndarray:
-            place = tuple(getattr(values[i], "device", None) for i in state.views)
-            break
-    key = (tuple([(name, type(value), value.hex() if type(value) is float else value) for name, value in constexprs.items()]),
-           tuple([getattr(values[at], "dtype", None) for at, _ in state.type_views]), place)
     try:
+        # NumPy arrays alone mean the host; anything else says where it lives.
+        place = None
+        for at in state.views:
+            if type(values[at]) is not np.ndarray:
+                place = tuple([getattr(values[i], "device", None) for i in state.views])
+                break
+        key = (tuple([(name, type(value), value.hex() if type(value) is float else value) for name, value in constexprs.items()]),
+               tuple([getattr(values[at], "dtype", None) for at, _ in state.type_views]), place)
         compiled = state.compiled.get(key)
-    except TypeError:  # a constexpr or device that no key can hold
+    except Exception:  # a value that no key can hold, or an object that does not bear questions: the checks name it
         key = compiled = None
     if compiled is None:
         compiled = _compile(kernel, state, values, constexprs)
@@ -71,7 +73,12 @@ def _compile(kernel, state, values, constexprs):
     types: dict = {}
     for at, name in state.type_views:
         if name not in types:
-            types[name] = _array(state.runtime[at], values[at]).dtype
+            found, allowed = _array(state.runtime[at], values[at]).dtype, state.allowed[name]
+            if found == "i64" and "i64" not in allowed and "index" in allowed:
+                found = "index"
+            if found not in allowed:
+                raise CallError(f"argument {state.runtime[at].name!r}", parameter=state.runtime[at].name, expected=f"dtype {' or '.join(allowed)}", actual=found)
+            types[name] = found
     for at, name in state.typed:
         if name not in types:
             raise CallError(f"the type of {state.runtime[at].name!r} follows from no array argument", parameter=state.runtime[at].name,

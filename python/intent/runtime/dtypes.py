@@ -178,14 +178,21 @@ def _unwrap(name, value):
             raise ScalarMismatch(f"{name} scalar", f"{value.dtype} value")
         kind = DTYPES[inner].kind
         return bool(value) if kind == "bool" else float(value) if kind == "float" else int(value)
-    shape, item = getattr(value, "shape", None), getattr(value, "item", None)
-    if shape is not None and callable(item):
-        if tuple(shape) != ():
-            raise ScalarMismatch(f"{name} scalar", f"array of shape {tuple(shape)}")
-        inner = item()
+    # Asked of the type, since an instance may answer any name or none.
+    if hasattr(type(value), "item") and hasattr(type(value), "shape"):
+        try:
+            shape = tuple(value.shape)
+            inner = value.item() if shape == () else None
+        except Exception:  # the object's own refusal, of any type
+            raise ScalarMismatch(f"{name} scalar", type(value).__name__) from None
+        if shape != ():
+            raise ScalarMismatch(f"{name} scalar", f"array of shape {shape}")
         if isinstance(inner, (bool, int, float)):
             return inner
     index = getattr(type(value), "__index__", None)
     if index is not None:
-        return index(value)
+        try:
+            return int(index(value))
+        except Exception:
+            raise ScalarMismatch(f"{name} scalar", type(value).__name__) from None
     raise ScalarMismatch(f"{name} scalar", type(value).__name__)

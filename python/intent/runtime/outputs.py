@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 
 from ..errors import CallError
 from .arrays import UnusableArray, allocate_like
@@ -48,6 +49,8 @@ def results(values, outs):
 def _checked_shapes(plan, shapes) -> dict:
     checked = {}
     known = {name for _, view in plan.views for name in map(symbol_of, view.shape) if name}
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise CallError("shapes", parameter="shapes", expected="a dict from symbols to extents", actual=type(shapes).__name__)
     for name, extent in (shapes or {}).items():
         if name not in known:
             raise CallError(f"shapes names {name!r}", parameter="shapes", expected="a symbol of " + ", ".join(map(repr, sorted(known))), actual=repr(name))

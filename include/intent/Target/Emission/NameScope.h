@@ -20,6 +20,9 @@ std::optional<mlir::FileLineColLoc> authorPosition(mlir::Location location);
 /// A valid identifier near `name`: other characters become underscores.
 std::string identifierFrom(llvm::StringRef name);
 
+/// Whether `text` has `name` as a word of its own.
+bool mentions(llvm::StringRef text, llvm::StringRef name);
+
 /// Names in nested scopes. A name may return in a sibling scope but never shadows an enclosing one, since
 /// an inner assignment to an outer name means something else in the languages that are printed.
 class NameScope {

@@ -1,0 +1,144 @@
+"""Author programs through the whole compiler to Triton: every variant and row compiles offline, and gives right values in Triton's interpreter."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("triton")
+import intent
+import intent.language as I
+from intent import native
+
+if native.find_library("libintent.so") is None:
+    pytest.skip("libintent.so is not built", allow_module_level=True)
+
+
+@intent.kernel
+def softmax(x: I.In[I.f16, ("M", "N")], y: I.Out[I.f16, ("M", "N")]):
+    row = I.cast(x[:, :], I.f32)
+    e = I.exp(row - I.reduce.max(row, axis=1)[:, None])
+    y[:, :] = I.cast(e / I.reduce.sum(e, axis=1)[:, None], I.f16)
+
+
+@intent.kernel
+def layer_norm(x: I.In[I.f32, ("M", "N")], w: I.In[I.f32, ("N",)], b: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("M", "N")], eps: I.f32):
+    d = x[:, :] - I.reduce.mean(x[:, :], axis=1)[:, None]
+    y[:, :] = d * I.rsqrt(I.reduce.mean(d * d, axis=1) + eps)[:, None] * w[:] + b[:]
+
+
+@intent.kernel
+def linear(a: I.In[I.f16, ("M", "K")], b: I.In[I.f16, ("K", "N")], bias: I.In[I.f16, ("N",)], y: I.Out[I.f16, ("M", "N")]):
+    z = I.matmul(a[:, :], b[:, :], acc_dtype=I.f32) + I.cast(bias[:], I.f32)
+    y[:, :] = I.cast(I.maximum(z, 0.0), I.f16)
+
+
+@intent.kernel
+def row_sum(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
+    y[:] = I.reduce.sum(x[:, :], axis=1)
+
+
+@intent.kernel
+def column_max(x: I.In[I.i32, ("M", "N")], y: I.Out[I.i32, ("N",)]):
+    y[:] = I.reduce.max(x[:, :], axis=0)
+
+
+@intent.kernel
+def transpose(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("N", "M")]):
+    y[:, :] = I.transpose(x[:, :])
+
+
+@intent.kernel
+def integers(x: I.In[I.i32, ("N",)], q: I.Out[I.i32, ("N",)], s: I.Out[I.u8, ("N",)]):
+    q[:] = x[:] // 7 - x[:] % 5
+    s[:] = I.cast(x[:] >> 3, I.u8)
+
+
+def cases(rng):
+    """name -> (kernel, arguments, {position: wanted}, tolerance)"""
+    x = rng.standard_normal((5, 70)).astype(np.float16)
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    yield "softmax", softmax, [x, np.zeros_like(x)], {1: e / e.sum(1, keepdims=True)}, 2e-3
+    x, w, b = rng.standard_normal((6, 50), np.float32), rng.standard_normal(50, np.float32), rng.standard_normal(50, np.float32)
+    d = x.astype(np.float64) - x.mean(1, keepdims=True)
+    yield "layer_norm", layer_norm, [x, w, b, np.zeros_like(x), 1e-5], {3: d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * w + b}, 1e-4
+    a, c, bias = rng.standard_normal((20, 70)).astype(np.float16), rng.standard_normal((70, 33)).astype(np.float16), rng.standard_normal(33).astype(np.float16)
+    yield "linear", linear, [a, c, bias, np.zeros((20, 33), np.float16)], {3: np.maximum(a.astype(np.float64) @ c.astype(np.float64) + bias, 0)}, 1e-2
+    yield "row_sum", row_sum, [x, np.zeros(6, np.float32)], {1: x.astype(np.float64).sum(1)}, 1e-5
+    n = rng.integers(-(2**31), 2**31 - 1, (9, 40)).astype(np.int32)
+    yield "column_max", column_max, [n, np.zeros(40, np.int32)], {1: n.max(0)}, 0
+    yield "transpose", transpose, [x, np.zeros((50, 6), np.float32)], {1: x.T}, 0
+    v = n.reshape(-1)
+    yield "integers", integers, [v, np.zeros_like(v), np.zeros(v.size, np.uint8)], {1: (v // 7 - v % 5), 2: (v >> 3).astype(np.uint8)}, 0
+
+
+NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "integers"]
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_80", "gfx942"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variant_and_row_compiles(name, arch):
+    from intent.providers.triton import _Shape, compile_plan, gpu_target, load_module, plan
+
+    _, kernel, arguments, _, _ = next(case for case in cases(np.random.default_rng(0)) if case[0] == name)
+    module = load_module(intent.generate(kernel, target=f"triton:{arch}").source_path)
+    compiled = set()
+    for width in (64, 16384, 200000):
+        stands = [_Shape([width if extent == arguments[0].shape[-1] else extent for extent in a.shape], itemsize=a.itemsize) if isinstance(a, np.ndarray) else a for a in arguments]
+        first = plan(module, stands)
+        rows = range(len(first.variant["configs"]))
+        # The first variant in all its rows; of others one is enough to know the text.
+        for row in rows if not compiled else [rows[0]]:
+            planned = plan(module, stands, row)
+            if planned.key not in compiled:
+                compiled.add(planned.key)
+                assert compile_plan(planned, gpu_target(arch)).asm
+
+
+_RUN = r"""
+import sys
+sys.path[:0] = sys.argv[1:3]
+import numpy as np, torch, types
+import triton.language as tl
+import intent
+import test_triton_kernels as kernels
+from test_triton_provider import patch_interpreter
+from intent.providers.triton import TritonProgram
+patch_interpreter()
+failures = []
+for name, kernel, arguments, expected, tolerance in kernels.cases(np.random.default_rng(3)):
+    program = TritonProgram(intent.generate(kernel, target="triton:sm_90").source_path)
+    if hasattr(program.module, "libdevice"):
+        program.module.libdevice = types.SimpleNamespace(exp=lambda x: tl.exp(x))
+    for variant in program.module.VARIANTS:
+        for row in range(len(variant["configs"])):
+            variants, program.module.VARIANTS = program.module.VARIANTS, [{**variant, "guard": lambda **_: True}]
+            tensors = [torch.from_numpy(a.copy()) if isinstance(a, np.ndarray) else a for a in arguments]
+            try:
+                program._launches.clear()
+                if program.plan(tensors, row).configuration.get("USE_TENSOR_DESCRIPTOR"):
+                    continue
+                program.launch(tensors, row)
+                for at, want in expected.items():
+                    got = tensors[at].numpy()
+                    np.testing.assert_allclose(got.astype(np.float64) if got.dtype.kind == "f" else got, want, rtol=tolerance, atol=tolerance)
+            except Exception as error:
+                failures.append(f"{name} {variant['name']} row {row}: {str(error)[-800:]}")
+            finally:
+                program.module.VARIANTS = variants
+print("\n".join(failures))
+sys.exit(bool(failures))
+"""
+
+
+def test_values_in_the_interpreter(tmp_path):
+    pytest.importorskip("torch")
+    script = tmp_path / "run.py"
+    script.write_text(_RUN)
+    package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests)], capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]

@@ -1,0 +1,129 @@
+// RUN: intent-opt --block-legalize-for-triton --block-verify-for-triton -split-input-file -verify-diagnostics %s
+
+module attributes {block.target = #block.target<"triton", "sm_80", {contract_minimum_k = 16 : i64}>} {
+block.kernel @short interface [] checks [] overlaps [] {
+  block.program @main privates [] parameters [#block.parameter<"BK", reduction, int domain = [8, 16] column = "reduction">]
+      configurations #block.configurations<["BK"], [array<i64: 8>]> () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0.0 : f16 : f16
+      %sum = block.constant 0.0 : f32 : f32
+      %a = block.broadcast %zero [] : f16 to !block.fragment<f16, [16, BK]>
+      %b = block.broadcast %zero [] : f16 to !block.fragment<f16, [BK, 16]>
+      %c = block.broadcast %sum [] : f32 to !block.fragment<f32, [16, 16]>
+      // expected-error @below {{provider surface: no configuration row is legal: the inner extent 8 of a contraction is below 16}}
+      %d = block.contract %a, %b, %c : !block.fragment<f16, [16, BK]>, !block.fragment<f16, [BK, 16]> -> !block.fragment<f32, [16, 16]>
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @odd interface [] checks [] overlaps [] {
+  block.program @main privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0.0 : f32 : f32
+      // expected-error @below {{provider surface: extent 48 of a fragment is not a power of two}}
+      %a = block.broadcast %zero [] : f32 to !block.fragment<f32, [48]>
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @large interface [] checks [] overlaps [] {
+  block.program @main privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0.0 : f32 : f32
+      // expected-error @below {{provider surface: a fragment of 2097152 elements is above the limit of 1048576}}
+      %a = block.broadcast %zero [] : f32 to !block.fragment<f32, [2048, 1024]>
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_80", {element_dtypes = ["f16", "f32"]}>} {
+block.kernel @dtype interface [] checks [] overlaps [] {
+  block.program @main privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      // expected-error @below {{hardware capability: the target sm_80 has no f8e4m3fn values}}
+      %zero = block.constant 0.0 : f8E4M3FN : f8E4M3FN
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @operands interface [] checks [] overlaps [] {
+  block.program @main privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0 : ui8 : ui8
+      %sum = block.constant 0 : i32 : i32
+      %a = block.broadcast %zero [] : ui8 to !block.fragment<ui8, [32, 32]>
+      %c = block.broadcast %sum [] : i32 to !block.fragment<i32, [32, 32]>
+      // expected-error @below {{provider surface: no contraction of u8 operands}}
+      %d = block.contract %a, %a, %c : !block.fragment<ui8, [32, 32]>, !block.fragment<ui8, [32, 32]> -> !block.fragment<i32, [32, 32]>
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_80", {max_ctas = 1 : i64}>} {
+block.kernel @clusters interface [] checks [] overlaps [] {
+  // expected-error @below {{hardware capability: no configuration row is legal: NUM_CTAS = 2 is above the target's 1}}
+  block.program @main privates [] parameters [#block.parameter<"NUM_CTAS", provider, int domain = [1, 2] column = "NUM_CTAS">]
+      configurations #block.configurations<["NUM_CTAS"], [array<i64: 2>]> () {
+    block.group size(1) {
+    ^bb0(%p: index):
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @unbound interface [] checks [] overlaps [] {
+  // expected-error @below {{provider surface: parameter 'BN' is bound by no configuration column}}
+  block.program @main privates [] parameters [#block.parameter<"BN", ownership, int domain = [16] column = "ownership_n">] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @captured interface [#block.scalar_argument<"s", f32>] checks [] overlaps [] {
+  block.program @main privates [] parameters [] (%s: f32) {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0.0 : f32 : f32
+      %a = block.broadcast %s [] : f32 to !block.fragment<f32, [32]>
+      %r = block.reduce(%a) identity(%zero) axis 0 {
+      ^bb0(%x: f32, %y: f32):
+        // expected-error @below {{provider surface: a combine function uses a value from outside}}
+        %t = block.binary mul %x, %s : f32
+        %u = block.binary add %t, %y : f32
+        block.yield %u : f32
+      } : (!block.fragment<f32, [32]>) -> (f32) identities (f32)
+    }
+  }
+}
+}
