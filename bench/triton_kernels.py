@@ -1,6 +1,6 @@
 """Generated Triton kernels against hand-written Triton and torch eager, on one NVIDIA GPU.
 
-    python bench/triton_kernels.py [name ...] [--rounds 60]
+    python bench/triton_kernels.py [name ...] [--rounds 60] [--tuning-config bench/triton_candidates.json]
 
 Every configuration row of a generated kernel is checked against torch in f32 or f64 and timed; the best row then runs
 interleaved with the best hand-written configuration and with torch, each launch after a flush of the L2 cache, so that the
@@ -206,10 +206,10 @@ def sweep(name, functions, rounds):
     return times, min(times, key=times.get) if times else None
 
 
-def run_case(name, rounds):
+def run_case(name, rounds, tuning_config):
     kernel, arguments, wanted, handwritten, eager, gigabytes, teraflop, tolerance = CASES[name]()
     started = time.perf_counter()
-    compiled = intent.compile(kernel, target="triton")
+    compiled = intent.compile(kernel, target="triton", tuning_config=tuning_config)
     seconds = time.perf_counter() - started
     program = compiled._load()
     fresh = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
@@ -275,6 +275,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="name", help="cases to run; all without any: " + ", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--tuning-config", metavar="PATH", help="rows to sweep instead of the default table's")
     options = parser.parse_args()
     import triton
 
@@ -285,7 +286,7 @@ def main():
     folder = pathlib.Path(os.environ.get("OUT", "."))
     for name in options.names or CASES:
         try:
-            report["results"].append(run_case(name, options.rounds))
+            report["results"].append(run_case(name, options.rounds, options.tuning_config))
         except Exception as error:
             traceback.print_exc()
             report["failures"][name] = f"{type(error).__name__}: {error}"
