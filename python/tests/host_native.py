@@ -9,7 +9,7 @@ import numpy as np
 
 def _library():
     root = Path(__file__).resolve().parents[2]
-    places = [os.environ.get("INTENT_LIB_DIR"), root / "build/lib", root / "build/dev/lib"]
+    places = [os.environ.get("INTENT_LIBRARY_DIR"), root / "build/lib", root / "build/dev/lib"]
     for place in filter(None, places):
         path = Path(place) / "libintent-host.so"
         if path.exists():

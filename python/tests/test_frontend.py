@@ -80,6 +80,21 @@ def test_nested_carries_and_products():
     assert len(ops(text, "for")) == 2 and all(": f32, i64, f32)" in line for line in ops(text, "for"))
 
 
+def test_helpers_in_loops_and_branches():
+    text = kir(kernel(VIEWS, "acc = 0.0\nfor i in range(4):\n    if x[i, 0] > 0:\n        acc = twice(acc, x[i, 0])\n    for j in I.parallel(I.domain(3)):\n        y[i, j] = twice(x[i, j], 1)\ny[0, 0] = acc",
+                      before="@intent.fn\ndef twice(a, b):\n    return once(a, b) + a\n@intent.fn\ndef once(a, b):\n    return a * b\n"))
+    assert len(ops(text, "binary")) == 4 and len(ops(text, "if")) == 1
+
+
+def test_choices_between_bools_and_between_indices():
+    text = kir(kernel(VIEWS, "flag = True\nat = 0\nif x[0, 0] > 0:\n    flag = False\n    at = 1\nif flag:\n    y[at, 0] = x[at, at]"))
+    assert len(ops(text, "if")) == 2 and len(ops(text, "select")) == 1
+
+
+def test_the_mean_of_an_extent_that_may_be_negative():
+    assert "kir.binary maximum" in kir(kernel(VIEWS, "M, N = x.shape\ny[0, 0] = I.reduce.mean(x[0, I.domain(1, N)], axis=0)"))
+
+
 def test_if_merges_names():
     text = kir(kernel(VIEWS, "v = x[0, 0]\nif v > 0:\n    w = v * 2\n    v = 1\nelif v < -1:\n    w = v\nelse:\n    w = 3\ny[0, 0] = v + w"))
     assert len(ops(text, "if")) == 2 and ops(text, "yield")[0].endswith(": f32, f32")

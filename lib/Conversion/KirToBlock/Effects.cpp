@@ -107,6 +107,7 @@ LogicalResult Construction::build() {
   ExprAttr size = ExprAttr::constant(context, 1);
   for (AxisId id : group.programAxes) {
     ExprAttr extent = launchExpr(facts.axis(id).extent);
+    if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent))) extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(context, 0)}); // start past stop: empty
     if (ExprAttr lanes = group.covers.at(id).lanes) extent = ExprAttr::apply(ExprKind::CeilDiv, {extent, lanes});
     size = ExprAttr::apply(ExprKind::Mul, {size, extent});
   }

@@ -1,0 +1,66 @@
+"""Every legal cover of an axis gives the same values; an illegal one is refused by name."""
+import numpy as np
+import pytest
+
+import intent
+import intent.language as I
+from intent import native
+
+pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
+
+
+@intent.kernel
+def softmax(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
+    v = x[:, :]
+    e = I.exp(v - I.reduce.max(v, axis=1, keepdims=True))
+    y[:, :] = e / I.reduce.sum(e, axis=1, keepdims=True)
+
+
+@intent.kernel
+def product(a: I.In[I.f32, ("M", "K")], b: I.In[I.f32, ("K", "N")], y: I.Out[I.f32, ("M", "N")]):
+    y[:, :] = I.matmul(a[:, :], b[:, :], acc_dtype=I.f32)
+
+
+@intent.kernel
+def in_place(x: I.InOut[I.f32, ("M", "N")]):
+    v = x[:, :]
+    x[:, :] = v - I.reduce.mean(v, axis=1, keepdims=True)
+
+
+def run(kernel, cover, *arguments):
+    compiled = intent.compile(kernel, options=intent.CompileOptions(cover=cover))
+    assert [v["name"] for v in compiled.metadata["variants"]] == ["forced"]
+    return compiled.run(*arguments)
+
+
+@pytest.mark.parametrize("rows", ["program", "program,lanes", "loop,lanes", "point", "lanes"])
+@pytest.mark.parametrize("columns", ["loop,lanes", "point", "lanes"])
+@pytest.mark.parametrize("shape", [(5, 37), (1, 1), (3, 1025)])
+def test_softmax(rows, columns, shape):
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    np.testing.assert_allclose(run(softmax, f"M={rows};N={columns}", x), e / e.sum(1, keepdims=True), rtol=2e-6)
+
+
+@pytest.mark.parametrize("m", ["program", "program,lanes", "point", "loop,lanes"])
+@pytest.mark.parametrize("n", ["program,lanes", "loop,lanes", "lanes"])
+@pytest.mark.parametrize("k", ["loop,lanes", "point", "lanes"])
+def test_product(m, n, k):
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((19, 33)).astype(np.float32), rng.standard_normal((33, 21)).astype(np.float32)
+    np.testing.assert_allclose(run(product, f"M={m};N={n};K={k}", a, b), a.astype(np.float64) @ b, atol=2e-5)
+
+
+@pytest.mark.parametrize("columns", ["loop,lanes", "point", "lanes"])
+def test_in_place(columns):
+    x = np.random.default_rng(3).standard_normal((7, 130)).astype(np.float32)
+    wanted = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)
+    run(in_place, f"N={columns}", x)
+    np.testing.assert_allclose(x, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("cover, message", [
+    ("N=program", "no program level"), ("N=lanes,loop", "expected program"), ("Q=point", "no axis has the extent 'Q'")])
+def test_illegal(cover, message):
+    with pytest.raises(intent.ConfigurationError, match=message):
+        intent.compile(softmax, options=intent.CompileOptions(cover=cover))
