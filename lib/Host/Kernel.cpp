@@ -68,6 +68,7 @@ llvm::Expected<std::unique_ptr<Kernel>> Kernel::load(StringRef text, uint32_t ro
     result->kernel = kernel;
   }
   if (!result->kernel) return fail("expected one block.kernel in the module");
+  result->describeParameters();
   bool known = false;
   for (Operation &op : result->kernel.getBody().front()) {
     auto program = dyn_cast<ProgramOp>(op);
@@ -95,48 +96,60 @@ std::optional<int64_t> Kernel::Call::evaluate(ExprAttr expr) const {
   });
 }
 
+void Kernel::describeParameters() {
+  for (Attribute attribute : kernel.getInterface()) {
+    Parameter &parameter = parameters.emplace_back();
+    if (auto view = dyn_cast<ViewArgumentAttr>(attribute)) {
+      parameter.name = view.getName();
+      parameter.isView = true;
+      parameter.shape = view.getShape();
+      continue;
+    }
+    auto scalar = cast<ScalarArgumentAttr>(attribute);
+    Type element = scalar.getElement();
+    parameter.name = scalar.getName();
+    parameter.bytes = storageBytes(element);
+    bool integer = isa<IntegerType, IndexType>(element);
+    parameter.isSigned = integer && !isUnsignedInteger(element);
+    if (integer) parameter.symbol = StringAttr::get(&context, "%" + scalar.getName().getValue());
+  }
+}
+
 // The bits of a scalar in its memory form, sign-extended for signed integers.
-static int64_t readScalar(Type type, const void *data) {
-  unsigned bytes = storageBytes(type);
+int64_t Kernel::readScalar(const Parameter &parameter, const void *data) {
   int64_t value = 0;
-  memcpy(&value, data, bytes);
-  if (isa<IntegerType>(type) && !isUnsignedInteger(type) && bytes < 8) value = llvm::SignExtend64(value, bytes * 8);
-  return value;
+  memcpy(&value, data, parameter.bytes);
+  return parameter.isSigned && parameter.bytes < 8 ? llvm::SignExtend64(value, parameter.bytes * 8) : value;
 }
 
 llvm::Error Kernel::bindSymbols(Call &call, ArrayRef<intent_host_argument> arguments) {
-  ArrayAttr interface = kernel.getInterface();
-  if (arguments.size() != interface.size()) return fail("expected ", interface.size(), " arguments, got ", arguments.size());
-  for (auto [attribute, argument] : llvm::zip_equal(interface, arguments)) {
-    auto scalar = dyn_cast<ScalarArgumentAttr>(attribute);
-    if (!scalar) continue;
-    if (!argument.data) return fail("scalar argument '", scalar.getName().getValue(), "' has no value");
-    if (isa<IntegerType, IndexType>(scalar.getElement()))
-      call.symbols.push_back({StringAttr::get(&context, "%" + scalar.getName().getValue()), readScalar(scalar.getElement(), argument.data)});
+  if (arguments.size() != parameters.size()) return fail("expected ", parameters.size(), " arguments, got ", arguments.size());
+  for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
+    if (parameter.isView) continue;
+    if (!argument.data) return fail("scalar argument '", parameter.name.getValue(), "' has no value");
+    if (parameter.symbol) call.symbols.push_back({parameter.symbol, readScalar(parameter, argument.data)});
   }
-  for (auto [attribute, argument] : llvm::zip_equal(interface, arguments)) {
-    auto view = dyn_cast<ViewArgumentAttr>(attribute);
-    if (!view) continue;
-    ArrayRef<ExprAttr> shape = view.getShape();
-    if (!shape.empty() && (!argument.extents || !argument.strides)) return fail("view '", view.getName().getValue(), "' has no extents or strides");
-    for (auto [axis, expr] : llvm::enumerate(shape)) {
+  for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
+    if (!parameter.isView) continue;
+    if (!parameter.shape.empty() && (!argument.extents || !argument.strides)) return fail("view '", parameter.name.getValue(), "' has no extents or strides");
+    for (auto [axis, expr] : llvm::enumerate(parameter.shape)) {
       int64_t extent = argument.extents[axis];
-      if (extent < 0) return fail("view '", view.getName().getValue(), "' has the negative extent ", extent);
+      if (extent < 0) return fail("view '", parameter.name.getValue(), "' has the negative extent ", extent);
       if (expr.getKind() == ExprKind::Symbol && !call.evaluate(expr)) call.symbols.push_back({expr.getSymbol(), extent});
     }
   }
-  for (auto [attribute, argument] : llvm::zip_equal(interface, arguments)) {
-    auto view = dyn_cast<ViewArgumentAttr>(attribute);
-    if (!view) continue;
+  for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
+    if (!parameter.isView) continue;
+    StringRef name = parameter.name.getValue();
     int64_t elements = 1;
-    for (auto [axis, expr] : llvm::enumerate(view.getShape())) {
+    for (auto [axis, expr] : llvm::enumerate(parameter.shape)) {
       int64_t extent = argument.extents[axis];
       std::optional<int64_t> expected = call.evaluate(expr);
-      if (!expected) return fail("extent ", axis, " of view '", view.getName().getValue(), "' has no value for this call");
-      if (*expected != extent) return fail("view '", view.getName().getValue(), "' has extent ", extent, " on axis ", axis, ", expected ", *expected);
-      if (llvm::MulOverflow(elements, extent, elements)) return fail("view '", view.getName().getValue(), "' is too large");
+      if (!expected) return fail("extent ", axis, " of view '", name, "' has no value for this call");
+      if (*expected != extent) return fail("view '", name, "' has extent ", extent, " on axis ", axis, ", expected ", *expected);
+      if (llvm::MulOverflow(elements, extent, elements)) return fail("view '", name, "' is too large");
     }
-    if (elements && !argument.data) return fail("view '", view.getName().getValue(), "' has no data");
+    if (elements && !argument.data) return fail("view '", name, "' has no data");
     call.elements = std::max(call.elements, elements);
   }
   for (auto check : kernel.getChecks().getAsRange<CheckAttr>())
@@ -166,11 +179,9 @@ llvm::Error Kernel::pickVariant(Call &call) {
 void Kernel::describeViews(Call &call, ArrayRef<intent_host_argument> arguments) {
   call.key.push_back(call.variant);
   llvm::append_range(call.key, call.coverage);
-  for (auto [attribute, argument] : llvm::zip_equal(kernel.getInterface(), arguments)) {
+  for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
     ViewFacts &facts = call.facts.emplace_back();
-    auto view = dyn_cast<ViewArgumentAttr>(attribute);
-    if (!view) continue;
-    for (size_t axis = 0; axis < view.getShape().size(); ++axis) {
+    for (size_t axis = 0; axis < parameter.shape.size(); ++axis) {
       int64_t stride = argument.strides[axis];
       // An axis of one element has only coordinate 0: any stride will do, and 1 makes the fewest versions.
       if (argument.extents[axis] <= 1) stride = 1;
@@ -182,13 +193,13 @@ void Kernel::describeViews(Call &call, ArrayRef<intent_host_argument> arguments)
 }
 
 void Kernel::fillFrame(Call &call, ArrayRef<intent_host_argument> arguments) {
-  for (auto [attribute, argument] : llvm::zip_equal(kernel.getInterface(), arguments)) {
-    if (auto scalar = dyn_cast<ScalarArgumentAttr>(attribute)) {
-      call.frame.push_back(readScalar(scalar.getElement(), argument.data));
+  for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
+    if (!parameter.isView) {
+      call.frame.push_back(readScalar(parameter, argument.data));
       continue;
     }
     call.frame.push_back(reinterpret_cast<int64_t>(argument.data));
-    for (size_t axis = 0; axis < cast<ViewArgumentAttr>(attribute).getShape().size(); ++axis) call.frame.push_back(argument.strides[axis]);
+    for (size_t axis = 0; axis < parameter.shape.size(); ++axis) call.frame.push_back(argument.strides[axis]);
   }
 }
 

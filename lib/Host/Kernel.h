@@ -22,6 +22,16 @@ public:
 private:
   /// What decides which code a call runs: variant, coverage values, known strides.
   using Key = llvm::SmallVector<int64_t, 16>;
+  /// A public parameter. Launches look only at this and at attributes that exist: the context is not theirs to change
+  /// while another thread generates code.
+  struct Parameter {
+    mlir::StringAttr name;
+    bool isView = false;
+    llvm::ArrayRef<block::ExprAttr> shape; ///< of a view
+    mlir::StringAttr symbol;               ///< of an integer scalar: its launch symbol
+    unsigned bytes = 0;                    ///< of a scalar
+    bool isSigned = false;
+  };
   struct Variant {
     block::ProgramOp program;
     llvm::StringMap<int64_t> parameters; ///< of the configuration row
@@ -49,6 +59,8 @@ private:
   llvm::Expected<Call> prepare(llvm::ArrayRef<intent_host_argument> arguments);
   llvm::Error bindSymbols(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   llvm::Error pickVariant(Call &call);
+  static int64_t readScalar(const Parameter &parameter, const void *data);
+  void describeParameters();
   void describeViews(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   void fillFrame(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   llvm::Expected<const Compiled *> find(const Call &call);
@@ -57,6 +69,7 @@ private:
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   block::KernelOp kernel;
+  std::vector<Parameter> parameters;
   std::vector<Variant> variants;
   std::mutex compiling;             ///< guards the context and additions
   std::shared_mutex table;          ///< guards `compiled`

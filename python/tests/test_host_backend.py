@@ -680,3 +680,31 @@ def test_read_only_arrays():
     y = np.zeros_like(x)
     Kernel(pointwise(4, 16))(x, y)
     assert np.array_equal(y, -x)
+
+
+def test_interrupt():
+    """Ctrl-C during a launch that would run for minutes."""
+    program = """
+import sys, time, signal, threading, os
+sys.path.insert(0, {tests!r})
+import numpy as np
+from host_native import Kernel
+from test_host_backend import pointwise
+def slow(p, x):
+    for _ in range(200):
+        x = p.unary("lgamma", x)
+    return x
+k = Kernel(pointwise(1, 16, compute=slow))
+x = np.ones((200000, 16), np.float32)
+threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+start = time.time()
+try:
+    k(x, np.zeros_like(x))
+    print("finished")
+except BaseException as e:
+    print(type(e).__name__, time.time() - start < 20)
+"""
+    import subprocess
+    import sys
+    out = subprocess.run([sys.executable, "-c", program.replace("{tests!r}", repr(str(Path(__file__).parent)))], capture_output=True, text=True, timeout=120)
+    assert out.stdout.split()[0] in ("KeyboardInterrupt", "HostError") and out.stdout.split()[1] == "True", out

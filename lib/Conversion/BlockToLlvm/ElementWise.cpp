@@ -66,6 +66,50 @@ LV Scalars::binary(BinaryKind kind, Type element, LV x, LV y) {
   return isa<FloatType>(element) ? binaryFloat(kind, element, x, y) : binaryInteger(kind, element, x, y);
 }
 
+// floor(x / y) through a floating format that holds both exactly: the quotient of two integers below 2^(p-1) is at least
+// 1/y away from any integer that it is not, which is more than its rounding. `y` has no zero lane.
+LV Scalars::floorQuotient(bool isSigned, LV x, LV y, llvm::Type *format) {
+  llvm::Type *f = shapedLike(format, x->getType());
+  auto convert = [&](LV value) { return isSigned ? b.CreateSIToFP(value, f) : b.CreateUIToFP(value, f); };
+  LV quotient = intrinsic(llvm::Intrinsic::floor, {b.CreateFDiv(convert(x), convert(y))});
+  return isSigned ? b.CreateFPToSI(quotient, x->getType()) : b.CreateFPToUI(quotient, x->getType());
+}
+
+// There is no vector division of integers: narrow ones go through f32 or f64; 64-bit ones too, in a function of their
+// own that looks for operands of 2^51 and more and takes those lane by lane.
+LV Scalars::divideVectors(bool isSigned, LV x, LV y) {
+  llvm::Type *t = x->getType();
+  unsigned width = t->getScalarSizeInBits();
+  if (width < 64) return floorQuotient(isSigned, x, y, width <= 16 ? b.getFloatTy() : b.getDoubleTy());
+  std::string name = ("floor_quotient_" + Twine(isSigned ? "s" : "u") + Twine(llvm::cast<llvm::FixedVectorType>(t)->getNumElements())).str();
+  llvm::Function *function = module.getFunction(name);
+  if (!function) {
+    function = llvm::Function::Create(llvm::FunctionType::get(t, {t, t}, false), llvm::Function::InternalLinkage, name, module);
+    function->setDoesNotAccessMemory();
+    function->setDoesNotThrow();
+    function->setWillReturn();
+    llvm::IRBuilder<>::InsertPointGuard guard(b);
+    auto block = [&](const char *label) { return llvm::BasicBlock::Create(b.getContext(), label, function); };
+    llvm::BasicBlock *entry = block("entry"), *fast = block("fast"), *slow = block("slow");
+    LV n = function->getArg(0), d = function->getArg(1);
+    b.SetInsertPoint(entry);
+    LV bound = llvm::ConstantInt::get(t, uint64_t(1) << 51);
+    auto size = [&](LV value) { return isSigned ? b.CreateIntrinsic(llvm::Intrinsic::abs, {t}, {value, b.getFalse()}) : value; };
+    LV large = b.CreateOr(b.CreateICmpUGE(size(n), bound), b.CreateICmpUGE(size(d), bound));
+    b.CreateCondBr(b.CreateOrReduce(large), slow, fast);
+    b.SetInsertPoint(fast);
+    b.CreateRet(floorQuotient(isSigned, n, d, b.getDoubleTy()));
+    b.SetInsertPoint(slow);
+    LV q = isSigned ? b.CreateSDiv(n, d) : b.CreateUDiv(n, d);
+    if (isSigned) {
+      LV r = b.CreateSub(n, b.CreateMul(q, d)), zero = llvm::Constant::getNullValue(t);
+      q = b.CreateSub(q, b.CreateZExt(b.CreateAnd(b.CreateICmpNE(r, zero), b.CreateICmpSLT(b.CreateXor(r, d), zero)), t));
+    }
+    b.CreateRet(q);
+  }
+  return b.CreateCall(function, {x, y});
+}
+
 // Floor semantics when signed; x // 0 = x % 0 = 0 and MIN // -1 = MIN.
 LV Scalars::divideInteger(bool isSigned, bool remainder, LV x, LV y) {
   llvm::Type *t = x->getType();
@@ -78,7 +122,11 @@ LV Scalars::divideInteger(bool isSigned, bool remainder, LV x, LV y) {
       if (remainder) return b.CreateAnd(x, llvm::ConstantInt::get(t, constant->getValue() - 1));
       return isSigned ? b.CreateAShr(x, shift) : b.CreateLShr(x, shift);
     }
-    if (!isSigned) return remainder ? b.CreateURem(x, y) : b.CreateUDiv(x, y);
+    if (!isSigned && !t->isVectorTy()) return remainder ? b.CreateURem(x, y) : b.CreateUDiv(x, y);
+    if (t->isVectorTy()) {
+      LV q = divideVectors(isSigned, x, y);
+      return remainder ? b.CreateSub(x, b.CreateMul(q, y)) : q;
+    }
     LV r = b.CreateSRem(x, y);
     LV below = b.CreateICmpSLT(r, zero);
     if (remainder) return b.CreateSelect(below, b.CreateAdd(r, y), r);
@@ -86,6 +134,14 @@ LV Scalars::divideInteger(bool isSigned, bool remainder, LV x, LV y) {
   }
   LV byZero = b.CreateICmpEQ(y, zero);
   LV divisor = b.CreateSelect(byZero, one, y);
+  if (t->isVectorTy()) {
+    LV negates = isSigned ? b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(t)) : nullptr;
+    if (negates) divisor = b.CreateSelect(negates, one, divisor); // MIN // -1 does not fit
+    LV value = divideVectors(isSigned, x, divisor);
+    if (remainder) value = b.CreateSub(x, b.CreateMul(value, divisor));
+    if (negates) value = b.CreateSelect(negates, remainder ? zero : b.CreateNeg(x), value);
+    return b.CreateSelect(byZero, zero, value);
+  }
   if (!isSigned) {
     LV value = remainder ? b.CreateURem(x, divisor) : b.CreateUDiv(x, divisor);
     return b.CreateSelect(byZero, zero, value);

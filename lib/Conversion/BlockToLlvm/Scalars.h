@@ -49,6 +49,8 @@ private:
   LV binaryInteger(BinaryKind kind, mlir::Type element, LV x, LV y);
   LV binaryFloat(BinaryKind kind, mlir::Type element, LV x, LV y);
   LV divideInteger(bool isSigned, bool remainder, LV x, LV y);
+  LV divideVectors(bool isSigned, LV x, LV y);
+  LV floorQuotient(bool isSigned, LV x, LV y, llvm::Type *format);
   LV floorDivideFloat(bool remainder, LV x, LV y);
   LV extremum(bool maximum, bool number, LV x, LV y);
   LV truncateToOdd(LV x);

@@ -119,6 +119,21 @@ static bool isLegal(BinaryKind kind, Type element) {
   return kind != BinaryKind::Pow && kind != BinaryKind::Div;
 }
 
+// Views are arguments of the program and go nowhere else.
+static LogicalResult checkViews(Operation *op, ProgramOp program) {
+  for (Value operand : op->getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (isa<ViewType>(operand.getType()) && (!isa<LoadOp, StoreOp>(op) || !argument || argument.getOwner() != &program.getBody().front()))
+      return op->emitOpError("takes a view that is not an argument of the program");
+  }
+  for (Type type : op->getResultTypes())
+    if (!isScalarType(type) && !isa<FragmentType>(type)) return op->emitOpError("gives a value of type ") << type;
+  for (Region &region : op->getRegions())
+    for (Type type : region.getArgumentTypes())
+      if (!isScalarType(type) && !isa<FragmentType>(type)) return op->emitOpError("takes a value of type ") << type;
+  return success();
+}
+
 static LogicalResult checkOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<UnaryOp>([](UnaryOp unary) -> LogicalResult {
@@ -153,7 +168,7 @@ LogicalResult validate(ProgramOp program) {
   constexpr unsigned deepest = 2000;
   llvm::DenseMap<Value, unsigned> lengths;
   WalkResult walked = program.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
-    if (failed(checkOp(op))) return WalkResult::interrupt();
+    if (failed(checkOp(op)) || failed(checkViews(op, program))) return WalkResult::interrupt();
     if (!isLazy(op)) return WalkResult::advance();
     unsigned length = 0;
     for (Value operand : op->getOperands()) length = std::max(length, lengths.lookup(operand));

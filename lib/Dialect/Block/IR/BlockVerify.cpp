@@ -154,6 +154,7 @@ LogicalResult StoreOp::verify() {
 //===- values ------------------------------------------------------------------------------------------===//
 
 LogicalResult ConstantOp::verify() {
+  if (!isa<IntegerAttr, FloatAttr>(getValue())) return emitOpError("C2: expected an integer or float, got ") << getValue();
   if (getValue().getType() != getResult().getType())
     return emitOpError("C1: value has type ") << getValue().getType() << ", result " << getResult().getType();
   return success();
