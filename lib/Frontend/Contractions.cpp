@@ -163,7 +163,8 @@ FailureOr<Entity> Lowering::lowerDot(Call &call) {
   Value lhs, rhs;
   Type acc;
   if (failed(contractOperands(call, lhs, rhs, acc))) return failure();
-  for (auto [i, value] : llvm::enumerate(ArrayRef<Value>{lhs, rhs}))
+  Value operands[] = {lhs, rhs};
+  for (auto [i, value] : llvm::enumerate(operands))
     if (kir::shapeOf(value.getType()).size() != 1) return error(call.nodes[i]) << "I.dot: expected a rank-1 operand, got " << describe(call[i]);
   return contract(lhs, rhs, {{0}, {0}}, {}, acc, call.node);
 }
