@@ -23,6 +23,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "python"), str
 import intent
 import intent.language as I
 import triton_handwritten as hand
+from intent.runtime.expressions import parse
 
 DEVICE = "cuda"
 
@@ -206,6 +207,16 @@ def sweep(name, functions, rounds):
     return times, min(times, key=times.get) if times else None
 
 
+def legal_rows(compiled, variant, arguments):
+    """Rows whose fragments fit at these extents: `where` of each candidate in interface.json."""
+    symbols = {}
+    for parameter, value in zip(compiled.metadata["params"], arguments):
+        for extent, size in zip(parameter.get("shape") or (), getattr(value, "shape", ())):
+            symbols[extent.strip('"')] = size
+    rows = [c for c in compiled.metadata["candidates"] if c["variant"] == variant]
+    return [c["index"] for c in rows if c["where"] is None or parse(c["where"]).evaluate(symbols)]
+
+
 def run_case(name, rounds, tuning_config):
     kernel, arguments, wanted, handwritten, eager, gigabytes, teraflop, tolerance = CASES[name]()
     started = time.perf_counter()
@@ -217,7 +228,7 @@ def run_case(name, rounds, tuning_config):
     bound = compiled._plan.bind(list(fresh))
     planned = program.plan(bound)
     rows, errors, launches = planned.variant["configs"], [], []
-    for row in range(len(rows)):
+    for row in legal_rows(compiled, planned.variant["name"], fresh):
         for value, start in zip(fresh, arguments):
             if isinstance(value, torch.Tensor):
                 value.copy_(start)

@@ -1,0 +1,60 @@
+"""Programs that are legal in the language but have no block program yet: a located TargetError that names both lines."""
+import pytest
+
+import intent
+import intent.language as I
+from intent import native
+
+pytestmark = pytest.mark.skipif(native.find_library("libintent.so") is None, reason="the libraries are not built")
+
+
+@intent.kernel
+def part_then_whole(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)], z: I.Out[I.f32, ("N",)]):
+    y[0] = 1.0
+    z[:] = y[:] + x[:]
+
+
+@intent.kernel
+def neighbour_step(x: I.InOut[I.f32, ("T", "N")]):
+    T, N = x.shape
+    for t in I.domain(1, T):
+        x[t, :] = x[t, :] + x[t - 1, :]
+
+
+@intent.kernel
+def carry_across(x: I.In[I.f32, ("T", "N")], y: I.Out[I.f32, ("N", "N")]):
+    T, N = x.shape
+    h = I.zeros((N,), I.f32)
+    for t in I.domain(0, T):
+        h = h + x[t, :]
+    y[:, :] = h[:, None] - h[None, :]
+
+
+@pytest.mark.parametrize("target", ["host", "triton:sm_90"])
+@pytest.mark.parametrize("kernel, message, written", [
+    (part_then_whole, "earlier write of the same view", "y[0] = 1.0"),
+    (neighbour_step, "earlier write of the same view", None)])
+def test_refused(kernel, message, written, target):
+    with pytest.raises(intent.TargetError, match=message) as error:
+        intent.generate(kernel, target)
+    assert error.value.category == "shared_gpu" and error.value.line
+    if written:
+        assert any("the write" in str(note) for note in error.value.notes)
+
+
+def test_carry_read_twice():
+    with pytest.raises(intent.TargetError) as error:
+        intent.generate(carry_across, "host")
+    assert error.value.category == "shared_gpu" and error.value.line
+
+
+@intent.kernel
+def single_instance(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ()]):
+    y[()] = I.reduce.sum(x[:, :], axis=(0, 1))
+
+
+def test_serial_guard():
+    """What one instance serialises is bounded on a GPU by a launch guard, and unbounded on the host."""
+    gpu = intent.generate(single_instance, "triton:sm_90").metadata["variants"]
+    assert [v["guard"] for v in gpu] == ['le(mul("M", "N"), 65536)']
+    assert [v["guard"] for v in intent.generate(single_instance, "host").metadata["variants"]] == [None]
