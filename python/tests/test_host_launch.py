@@ -57,7 +57,7 @@ def test_guards_checks_and_errors():
         Kernel(text.replace("@p  privates", '@p guard(lt("M", 3)) privates'))(normal(4, 4), np.zeros((4, 4), np.float32))
     with pytest.raises(HostError, match="too wide"):
         Kernel(text.replace("checks []", 'checks [#block.check<<le("N", 3)>, "too wide">]'))(normal(4, 4), np.zeros((4, 4), np.float32))
-    for broken in ["", "nonsense", "module {}", text[: len(text) // 2], "(" * 100000, text.replace("block.unary neg", "block.unary ngg"), text + text]:
+    for broken in ["", "nonsense", "module {}", text[: len(text) // 2], "(" * 100000, text.replace("block.unary neg", "block.unary ngg"), text + text, text.replace("checks []", "checks [array<index: 1>]")]:
         with pytest.raises(HostError):
             Kernel(broken)
 
