@@ -314,7 +314,7 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   if (dense != candidates.end()) std::rotate(candidates.begin(), dense, dense + 1);
   if (laneReduction) {
     bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); });
-    if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 1024, variant);
+    if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 4096, variant);
     else giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, 64, variant);
     return;
   }
@@ -334,11 +334,18 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       for (AxisId id : own)
         if (facts.find(id) != inner) outerReduced.insert(facts.find(id));
     }
-  bool rows = llvm::any_of(group.covers, [&](auto &c) { return c.second.program && c.second.parameter.size() && g.dense.contains(c.first); });
+  auto walksPoints = [&](AxisId id) { return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(id) || (outerReduced.contains(id) && !g.complete.contains(id)); };
+  // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
+  auto besideDense = [&](AxisId id) {
+    return !g.dense.contains(id) && llvm::any_of(g.classes, [&](AxisId other) {
+      if (other == id || !g.dense.contains(other)) return false;
+      return llvm::is_contained(g.program, other) ? static_cast<bool>(group.covers[other].lanes) : !walksPoints(other);
+    });
+  };
   for (AxisId id : g.classes) {
     Cover &cover = group.covers[id];
     if (cover.program) continue;
-    if (g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(id) || (outerReduced.contains(id) && !g.complete.contains(id))) {
+    if (walksPoints(id)) {
       cover.loop = true;
       continue;
     }
@@ -349,7 +356,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
     cover.loop = true;
     if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
     else if (id == g.rhsFree || id == g.lhsFree) giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
-    else if (rows && !g.dense.contains(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
+    else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
     else giveLanes(cover, id, "reduction", Role::Reduction, 16, 65536, variant);
   }
 }
