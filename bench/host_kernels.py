@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/tests"))
 from host_native import Kernel, kernel  # noqa: E402
-from test_host_backend import axis, block_axis, matmul_text, pointwise  # noqa: E402
+from host_programs import axis, block_axis, matmul_text, pointwise  # noqa: E402
 
 
 def seconds(function, least=0.3):

@@ -55,8 +55,23 @@ static bool isTooDeep(StringRef text) {
   return false;
 }
 
+static StringRef skipBlank(StringRef text) {
+  for (text = text.ltrim(); text.consume_front("//"); text = text.ltrim()) text = text.drop_until([](char c) { return c == '\n'; });
+  return text;
+}
+
+// MLIR 22's parser reads the width of `index`, which has none, in `array<index: ...>`.
+static bool hasIndexArray(StringRef text) {
+  for (size_t at = text.find("array"); at != StringRef::npos; at = text.find("array", at + 1)) {
+    StringRef rest = skipBlank(text.drop_front(at + 5));
+    if (rest.consume_front("<") && skipBlank(rest).starts_with("index")) return true;
+  }
+  return false;
+}
+
 llvm::Expected<std::unique_ptr<Kernel>> Kernel::load(StringRef text, uint32_t row) {
   if (isTooDeep(text)) return fail("block program is nested too deeply");
+  if (hasIndexArray(text)) return fail("array<index: ...> is not an attribute");
   std::unique_ptr<Kernel> result(new Kernel);
   result->context.loadDialect<BlockDialect, scf::SCFDialect>();
   Diagnostics diagnostics(&result->context);

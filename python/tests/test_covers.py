@@ -64,3 +64,21 @@ def test_in_place(columns):
 def test_illegal(cover, message):
     with pytest.raises(intent.ConfigurationError, match=message):
         intent.compile(softmax, options=intent.CompileOptions(cover=cover))
+
+
+@intent.kernel
+def gradient(x: I.In[I.f32, ("M", "N")], dy: I.In[I.f32, ("M", "N")], dw: I.Out[I.f32, ("N",)]):
+    v = x[:, :]
+    d = v - I.reduce.mean(v, axis=1, keepdims=True)
+    dw[:] = I.reduce.sum(dy[:, :] * d * I.rsqrt(I.reduce.mean(d * d, axis=1) + 1e-5)[:, None], axis=0)
+
+
+@pytest.mark.parametrize("rows", ["loop,lanes", "point", "lanes"])
+@pytest.mark.parametrize("columns", ["loop,lanes", "point", "lanes"])
+def test_reduction_inside_a_chunk_of_its_own_axis(rows, columns):
+    """A row's statistics need all its columns, also where one chunk of the columns is stored at a time."""
+    rng = np.random.default_rng(4)
+    x, dy = rng.standard_normal((9, 300)).astype(np.float32), rng.standard_normal((9, 300)).astype(np.float32)
+    d = x.astype(np.float64) - x.mean(1, dtype=np.float64, keepdims=True)
+    wanted = (dy * d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5)).sum(0)
+    np.testing.assert_allclose(run(gradient, f"M={rows};N={columns}", x, dy), wanted, atol=2e-5)

@@ -1,41 +1,16 @@
-"""Structure on the host backend: accesses, reductions, contractions, loops, groups, threads, errors."""
-
-import concurrent.futures
-import ctypes
-import multiprocessing
-import os
-from pathlib import Path
+"""Structure on the host backend: accesses, reductions, loops."""
 
 import numpy as np
 import pytest
 
-from host_native import LIBRARY, HostError, Kernel, kernel, native
+from host_native import LIBRARY, Kernel, kernel
+from host_programs import axis, block_axis, normal, pointwise, rng, softmax_text
 from host_reference import NUMPY, decode, encode
 
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="libintent-host.so is not built")
-ROOT = Path(__file__).resolve().parents[2]
-rng = np.random.default_rng(0)
-
-
-def normal(*shape, dtype=np.float32):
-    return rng.standard_normal(shape).astype(dtype)
-
-
-def axis(p, extent, bound, base=None):
-    """Lanes of one axis with their validity."""
-    lanes = p.lanes(base or p.constant(0), extent)
-    return lanes, p.below(lanes, bound)
-
-
-def block_axis(p, extent, bound):
-    return axis(p, extent, bound, p.binary("mul", "%p", p.constant(extent)))
 
 
 # ---------------------------------------------------------------------------------------------------- programs
-
-
-def softmax_text():
-    return (ROOT / "test/Target/Host/softmax.mlir").read_text()
 
 
 @pytest.mark.parametrize("row", [0, 1])
@@ -47,24 +22,6 @@ def test_softmax(shape, row):
     if x.size:
         e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True).astype(np.float64))
         assert np.abs(e / e.sum(1, keepdims=True) - y).max() < 1e-3
-
-
-def pointwise(bm, bn, element="f32", compute=lambda p, x: p.unary("neg", x)):
-    def body(p):
-        m, vm = block_axis(p, bm, "%M")
-        fill = p.constant("0.0", element)
-
-        def step(i, _):
-            n, vn = axis(p, bn, "%N", i)
-            at, valid = [(m, [0]), (n, [1])], [(vm, [0]), (vn, [1])]
-            x = p.load("%x", element, at, valid, fill, [bm, bn])
-            p.store(compute(p, x), "%y", at, valid)
-            return []
-
-        p.loop(p.constant(0), "%N", p.constant(bn), [], step)
-
-    return kernel([("x", element, ['"M"', '"N"'], "in"), ("y", element, ['"M"', '"N"'], "out")], [(f'ceil_div("M", {bm})', body)], privates=['"M"', '"N"'],
-                  overlaps=['#block.overlap<"x", "y", identical_or_disjoint>'])
 
 
 LAYOUTS = {
@@ -171,7 +128,6 @@ def test_windows_by_index_arithmetic():
     k(x, y)
     n = np.arange(83)
     assert np.array_equal(y, (x[n // 3] + x[n % 5]) + np.where(n > 0, x[2 * n - 1], 0))
-
 
 # ---------------------------------------------------------------------------------------------------- reductions
 
@@ -304,7 +260,6 @@ def test_normalisation_reuses_values():
         d = x.astype(np.float64)
         want = (d - d.mean(1, keepdims=True)) / np.sqrt(d.var(1, keepdims=True) + 1e-5) * g
         assert np.allclose(y, want, atol=1e-4)
-
 
 # ---------------------------------------------------------------------------------------------------- loops
 
@@ -450,261 +405,3 @@ def test_loads_stay_before_later_stores_and_fences():
     old, y = x.copy(), np.zeros(13, np.float32)
     k(x, y)
     assert np.array_equal(y, old) and np.array_equal(x, old + old)
-
-
-# ---------------------------------------------------------------------------------------------------- contractions
-
-
-def matmul_text(bm, bn, bk, element, acc, lhs_t=False, rhs_t=False, resident=False):
-    def body(p):
-        cols = p.binary("floordiv", p.binary("add", "%N", p.constant(bn - 1)), p.constant(bn))
-        m, vm = axis(p, bm, "%M", p.binary("mul", p.binary("floordiv", "%p", cols), p.constant(bm)))
-        n, vn = axis(p, bn, "%N", p.binary("mul", p.binary("mod", "%p", cols), p.constant(bn)))
-        is_float = element[0] in "fb"
-        zero, start = p.constant("0.0" if is_float else 0, element), p.constant("0.0" if acc[0] in "fb" else 0, acc)
-
-        def step(i, carried):
-            k, vk = axis(p, bk, "%K", i)
-            a = p.load("%a", element, [(k, [0]), (m, [1])] if lhs_t else [(m, [0]), (k, [1])], [(vk, [0]), (vm, [1])] if lhs_t else [(vm, [0]), (vk, [1])], zero, [bk, bm] if lhs_t else [bm, bk])
-            b = p.load("%b", element, [(n, [0]), (k, [1])] if rhs_t else [(k, [0]), (n, [1])], [(vn, [0]), (vk, [1])] if rhs_t else [(vk, [0]), (vn, [1])], zero, [bn, bk] if rhs_t else [bk, bn])
-            a = p.transpose(a, [1, 0]) if lhs_t else a
-            b = p.transpose(b, [1, 0]) if rhs_t else b
-            return [p.contract(a, b, carried[0])]
-
-        init = p.broadcast(start, [], [bm, bn])
-        out = p.loop(p.constant(0), "%K", p.constant(bk), [init], step)
-        p.store(out[0], "%c", [(m, [0]), (n, [1])], [(vm, [0]), (vn, [1])])
-
-    a, b = (['"K"', '"M"'] if lhs_t else ['"M"', '"K"']), (['"N"', '"K"'] if rhs_t else ['"K"', '"N"'])
-    return kernel([("a", element, a, "in"), ("b", element, b, "in"), ("c", acc, ['"M"', '"N"'], "out")], [(f'mul(ceil_div("M", {bm}), ceil_div("N", {bn}))', body)],
-                  privates=['"M"', '"N"', '"K"'])
-
-
-@pytest.mark.parametrize("tile", [(16, 32, 16), (8, 16, 64), (1, 64, 32), (64, 1, 32), (3, 24, 8), (20, 48, 16)])
-@pytest.mark.parametrize("element,acc", [("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("f64", "f64"), ("i8", "i32"), ("f8E4M3FN", "f32"), ("f16", "f16"), ("ui8", "i32")])
-def test_contract(element, acc, tile):
-    k = Kernel(matmul_text(*tile, element, acc))
-    for M, N, K in [(1, 1, 1), (33, 47, 29), (16, 64, 0), (64, 96, 65)]:
-        if element[0] in "iu":
-            a, b = rng.integers(0 if element[0] == "u" else -128, 128, (M, K)).astype(NUMPY[element]), rng.integers(0 if element[0] == "u" else -128, 128, (K, N)).astype(NUMPY[element])
-        else:
-            a, b = encode(element, normal(M, K)), encode(element, normal(K, N))
-        c = np.ones((M, N), NUMPY[acc])
-        k(a, b, c)
-        want = decode(element, a).astype(np.float64) @ decode(element, b).astype(np.float64)
-        tolerance = {"f64": 1e-12, "f16": 2e-2}.get(acc, 1e-4)
-        assert np.allclose(c, want, atol=tolerance, rtol=tolerance) if acc[0] == "f" else np.array_equal(c, want)
-
-
-@pytest.mark.parametrize("lhs_t", [False, True])
-@pytest.mark.parametrize("rhs_t", [False, True])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_contract_layouts(lhs_t, rhs_t, order):
-    k = Kernel(matmul_text(16, 32, 16, "f32", "f32", lhs_t, rhs_t))
-    a, b = normal(37, 50), normal(50, 41)
-    c = np.zeros((37, 41), np.float32)
-    k(np.asarray(a.T if lhs_t else a, order=order), np.asarray(b.T if rhs_t else b, order=order), c)
-    assert np.allclose(c, a @ b, atol=1e-4)
-
-
-def test_batched_contract():
-    def body(p):
-        e = [2, 8, 16]
-        bat, m, k, n = (axis(p, x, name) for x, name in ((2, "%B"), (8, "%M"), (16, "%K"), (32, "%N")))
-        zero = p.constant("0.0", "f32")
-        a = p.load("%a", "f32", [(bat[0], [0]), (m[0], [1]), (k[0], [2])], [(bat[1], [0]), (m[1], [1]), (k[1], [2])], zero, e)
-        b = p.load("%b", "f32", [(bat[0], [0]), (k[0], [1]), (n[0], [2])], [(bat[1], [0]), (k[1], [1]), (n[1], [2])], zero, [2, 16, 32])
-        c = p.contract(a, b, p.broadcast(zero, [], [2, 8, 32]))
-        p.store(c, "%c", [(bat[0], [0]), (m[0], [1]), (n[0], [2])], [(bat[1], [0]), (m[1], [1]), (n[1], [2])])
-
-    k = Kernel(kernel([("a", "f32", ['"B"', '"M"', '"K"'], "in"), ("b", "f32", ['"B"', '"K"', '"N"'], "in"), ("c", "f32", ['"B"', '"M"', '"N"'], "out")], [("1", body)],
-                      privates=['"B"', '"M"', '"K"', '"N"']))
-    a, b = normal(2, 7, 15), normal(2, 15, 30)
-    c = np.zeros((2, 7, 30), np.float32)
-    k(a, b, c)
-    assert np.allclose(c, a @ b, atol=1e-5)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal):
-    """Online softmax over key blocks: reductions, exponentials and two contractions with carried fragments."""
-    bm, bn, d = 16, 32, 32
-
-    def body(p):
-        m, vm = block_axis(p, bm, "%S")
-        c, _ = axis(p, d, "%D")
-        zero, low = p.constant("0.0", "f32"), p.constant("0xFF800000", "f32")
-        scale = p.broadcast(p.constant("0.25", "f32"), [], [bm, bn])
-        q = p.load("%q", "f32", [(m, [0]), (c, [1])], [(vm, [0])], zero, [bm, d])
-        init = [p.broadcast(low, [], [bm]), p.broadcast(zero, [], [bm]), p.broadcast(zero, [], [bm, d])]
-
-        def step(i, carried):
-            top, total, acc = carried
-            n, vn = axis(p, bn, "%T", i)
-            kk = p.load("%k", "f32", [(n, [0]), (c, [1])], [(vn, [0])], zero, [bn, d])
-            s = p.binary("mul", p.contract(q, p.transpose(kk, [1, 0]), p.broadcast(zero, [], [bm, bn])), scale)
-            keep = p.broadcast(vn, [1], [bm, bn])
-            if causal:
-                keep = p.binary("and", keep, p.compare("le", p.broadcast(n, [1], [bm, bn]), p.broadcast(m, [0], [bm, bn])))
-            s = p.select(keep, s, p.broadcast(low, [], [bm, bn]))
-            new = p.binary("maximum", top, p.fold("maximum", s, low, 1))
-            alpha = p.unary("exp", p.binary("sub", top, new))
-            e = p.unary("exp", p.binary("sub", s, p.broadcast(new, [0], [bm, bn])))
-            v = p.load("%v", "f32", [(n, [0]), (c, [1])], [(vn, [0])], zero, [bn, d])
-            total = p.binary("add", p.binary("mul", total, alpha), p.fold("add", e, zero, 1))
-            return [new, total, p.contract(e, v, p.binary("mul", acc, p.broadcast(alpha, [0], [bm, d])))]
-
-        _, total, acc = p.loop(p.constant(0), "%T", p.constant(bn), init, step)
-        p.store(p.binary("div", acc, p.broadcast(total, [0], [bm, d])), "%o", [(m, [0]), (c, [1])], [(vm, [0])])
-
-    views = [(n, "f32", ['"S"' if n in "qo" else '"T"', '"D"'], "out" if n == "o" else "in") for n in "qkvo"]
-    k = Kernel(kernel(views, [(f'ceil_div("S", {bm})', body)], privates=['"S"', '"T"', '"D"']))
-    for S, T in [(16, 32), (37, 70), (1, 1)]:
-        q, kk, v = normal(S, d), normal(T, d), normal(T, d)
-        o = np.zeros((S, d), np.float32)
-        k(q, kk, v, o)
-        s = (q.astype(np.float64) @ kk.T) * 0.25
-        if causal:
-            s = np.where(np.arange(T) <= np.arange(S)[:, None], s, -np.inf)
-        e = np.exp(s - s.max(1, keepdims=True))
-        assert np.allclose(o, e / e.sum(1, keepdims=True) @ v, atol=1e-5)
-
-
-# ---------------------------------------------------------------------------------------------------- launches
-
-
-def test_two_groups_and_uneven_grids():
-    def fill(value, view, extent):
-        def body(p):
-            n, vn = block_axis(p, extent, "%N" if view == "%x" else "%M")
-            p.store(p.cast(p.binary("add", n, p.broadcast(p.constant(value), [], [extent])), "f32"), view, [(n, [0])], [(vn, [0])])
-        return body
-
-    k = Kernel(kernel([("x", "f32", ['"N"'], "out"), ("y", "f32", ['"M"'], "out")], [('ceil_div("N", 16)', fill(5, "%x", 16)), ('ceil_div("M", 4)', fill(9, "%y", 4))], privates=['"N"', '"M"'],
-                      overlaps=['#block.overlap<"x", "y", disjoint>']))
-    for n, m in [(1, 1), (100, 3), (0, 77), (12345, 54321)]:
-        x, y = np.zeros(n, np.float32), np.zeros(m, np.float32)
-        k(x, y)
-        assert np.array_equal(x, np.arange(n, dtype=np.float32) + 5) and np.array_equal(y, np.arange(m, dtype=np.float32) + 9)
-
-
-@pytest.mark.parametrize("element,value", [("f16", 1.5), ("bf16", 2.0), ("f32", -3.25), ("f64", 1e100), ("i8", -5), ("ui8", 250), ("i64", -(2**60)), ("i1", True), ("index", 3)])
-def test_scalar_arguments(element, value):
-    def body(p):
-        n, vn = axis(p, 8, "%N")
-        p.store(p.broadcast("%s", [], [8]), "%y", [(n, [0])], [(vn, [0])])
-
-    k = Kernel(kernel([("y", element, ['"N"'], "out")], [("1", body)], scalars=[("s", element)], privates=['"N"']))
-    s = encode(element, value)[()] if element != "i1" else np.bool_(value)
-    y = np.zeros(5, NUMPY[element])
-    k(y, s)
-    assert (y == s).all()
-
-
-def test_guards_checks_and_errors():
-    text = pointwise(4, 16)
-    with pytest.raises(HostError, match="extent"):
-        Kernel(text)(normal(4, 4), np.zeros((4, 5), np.float32))
-    with pytest.raises(HostError, match="expected 2 arguments"):
-        Kernel(text)(normal(4, 4))
-    with pytest.raises(HostError, match="configuration"):
-        Kernel(text, 1)
-    with pytest.raises(HostError, match="no variant"):
-        Kernel(text.replace("@p  privates", '@p guard(lt("M", 3)) privates'))(normal(4, 4), np.zeros((4, 4), np.float32))
-    with pytest.raises(HostError, match="too wide"):
-        Kernel(text.replace("checks []", 'checks [#block.check<<le("N", 3)>, "too wide">]'))(normal(4, 4), np.zeros((4, 4), np.float32))
-    for broken in ["", "nonsense", "module {}", text[: len(text) // 2], "(" * 100000, text.replace("block.unary neg", "block.unary ngg"), text + text]:
-        with pytest.raises(HostError):
-            Kernel(broken)
-
-
-def test_emit():
-    k = Kernel(pointwise(4, 16))
-    x, y = normal(5, 20), np.zeros((5, 20), np.float32)
-    assert "define void" in k.emit("llvm", x, y)
-    assert ".size" in k.emit("asm", x, y)
-    assert k.emit("ptx", x, y) is None
-
-
-def test_threads_give_the_same_bits():
-    k = Kernel(softmax_text())
-    x = (normal(300, 1000)).astype(np.float16)
-    results = []
-    for threads in (1, 2, 5, 1):
-        native.intent_host_set_threads(threads)
-        y = np.zeros_like(x)
-        k(x, y)
-        results.append(y)
-    native.intent_host_set_threads(len(os.sched_getaffinity(0)))
-    assert all(np.array_equal(results[0], y) for y in results)
-
-
-def test_concurrent_launches():
-    k = Kernel(pointwise(1, 64))
-
-    def work(seed):
-        x = np.random.default_rng(seed).standard_normal((100 + seed, 1000)).astype(np.float32)
-        for _ in range(20):
-            y = np.zeros_like(x)
-            k(x, y)
-            assert np.array_equal(y, -x)
-        return True
-
-    with concurrent.futures.ThreadPoolExecutor(6) as pool:
-        assert all(pool.map(work, range(12)))
-
-
-def _in_child(k, queue):
-    x = np.ones((500, 1000), np.float32)
-    y = np.zeros_like(x)
-    k(x, y)
-    queue.put(bool((y == -1).all()))
-
-
-def test_fork():
-    k = Kernel(pointwise(1, 64))
-    x = np.ones((500, 1000), np.float32)
-    k(x, np.zeros_like(x))  # the parent's threads exist
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    child = context.Process(target=_in_child, args=(k, queue))
-    child.start()
-    assert queue.get(timeout=60)
-    child.join(60)
-    assert child.exitcode == 0
-
-
-def test_read_only_arrays():
-    x = normal(8, 16)
-    x.flags.writeable = False
-    y = np.zeros_like(x)
-    Kernel(pointwise(4, 16))(x, y)
-    assert np.array_equal(y, -x)
-
-
-def test_interrupt():
-    """Ctrl-C during a launch that would run for minutes."""
-    program = """
-import sys, time, signal, threading, os
-sys.path.insert(0, {tests!r})
-import numpy as np
-from host_native import Kernel
-from test_host_backend import pointwise
-def slow(p, x):
-    for _ in range(200):
-        x = p.unary("lgamma", x)
-    return x
-k = Kernel(pointwise(1, 16, compute=slow))
-x = np.ones((200000, 16), np.float32)
-threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-start = time.time()
-try:
-    k(x, np.zeros_like(x))
-    print("finished")
-except BaseException as e:
-    print(type(e).__name__, time.time() - start < 20)
-"""
-    import subprocess
-    import sys
-    out = subprocess.run([sys.executable, "-c", program.replace("{tests!r}", repr(str(Path(__file__).parent)))], capture_output=True, text=True, timeout=120)
-    assert out.stdout.split()[0] in ("KeyboardInterrupt", "HostError") and out.stdout.split()[1] == "True", out

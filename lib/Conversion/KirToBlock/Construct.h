@@ -21,6 +21,7 @@ struct Binding {
   mlir::Value base;
   block::ExprAttr lanes; // null: a single position
   mlir::Value extent;    // the class's extent where lanes may pass it; null: every lane is valid
+  bool complete = false; // all members are lanes here: a reduction may take them as they stand
 };
 
 /// A region of the program in which some classes are bound; values are memoised where exactly their classes are.
@@ -48,6 +49,8 @@ private:
   Scope *scopeOf(const AxisSet &axes);
   const Binding *lookup(AxisId id);
   bool allBound(const AxisSet &axes);
+  /// True if all members of the class are lanes here; a chunk or a tile of it is not enough for a reduction.
+  bool isComplete(AxisId id);
   /// Runs `body` with values going to `scope`.
   template <typename Body>
   auto inScope(Scope *scope, Body body) {

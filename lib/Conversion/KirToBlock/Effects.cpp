@@ -128,7 +128,7 @@ LogicalResult Construction::build() {
     FailureOr<Value> extent = extentValue(id, loc);
     if (failed(extent)) return failure();
     bool whole = cover.lanes.getConstant() && facts.axis(id).extent.getConstant() == cover.lanes.getConstant();
-    current->bindings[id] = {indexConstant(0, loc).value, cover.lanes, whole ? Value() : *extent};
+    current->bindings[id] = {indexConstant(0, loc).value, cover.lanes, whole ? Value() : *extent, /*complete=*/true};
   }
   return emit(group.effects);
 }

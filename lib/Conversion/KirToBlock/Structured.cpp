@@ -299,7 +299,7 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
   Location loc = batch.empty() ? reductions[0].first.getLoc() : batch[0]->op->getLoc();
   SmallVector<AxisId> loops;
   for (AxisId id : classes)
-    if (!lookup(id)) loops.push_back(id);
+    if (!isComplete(id)) loops.push_back(id);
   SmallVector<Reals, 0> accumulators;
   SmallVector<Value> carries;
   for (const Demand &demand : reductions) {
@@ -367,7 +367,7 @@ FailureOr<Real> Construction::structured(const Demand &demand) {
   Operation *op = demand.first.getDefiningOp();
   SmallVector<AxisId> classes = reducedClasses(op);
   SmallVector<Demand> reductions{demand};
-  if (llvm::any_of(classes, [&](AxisId id) { return !lookup(id); }))
+  if (llvm::any_of(classes, [&](AxisId id) { return !isComplete(id); }))
     for (const Demand &other : needed.order) // what the same traversal can compute
       if (canJoin(other, classes, reductions) && llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); })) reductions.push_back(other);
   if (failed(traverse(reductions, classes, {}))) return failure();

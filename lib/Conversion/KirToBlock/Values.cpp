@@ -24,6 +24,11 @@ const Binding *Construction::lookup(AxisId id) {
   return nullptr;
 }
 
+bool Construction::isComplete(AxisId id) {
+  const Binding *binding = lookup(id);
+  return binding && binding->complete;
+}
+
 bool Construction::allBound(const AxisSet &axes) {
   return llvm::all_of(axes, [&](AxisId id) { return lookup(id); });
 }
@@ -137,7 +142,7 @@ Real Construction::position(AxisId id, Location loc) {
   if (!binding->lanes) return real;
   real.axes = {id};
   Value one = indexConstant(1, loc).value;
-  real.value = LanesOp::create(builder, loc, FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), binding->base, one);
+  real.value = LanesOp::create(builder, named(id, "", loc), FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), binding->base, one);
   return real;
 }
 
@@ -352,8 +357,8 @@ FailureOr<Real> Construction::elementWise(Operation *op, Reals operands) {
 
 FailureOr<Real> Construction::realise(const Demand &demand) {
   Scope *scope = scopeOf(facts.freeAxes(demand));
-  for (Scope *s = scope; s; s = s->parent)
-    if (auto it = s->memo.find(demand); it != s->memo.end()) return it->second;
+  // Only there: an outer scope may know the value over another chunk of the same class.
+  if (auto it = scope->memo.find(demand); it != scope->memo.end()) return it->second;
   FailureOr<Real> real = inScope(scope, [&] { return compute(demand); });
   if (succeeded(real)) scope->memo[demand] = *real;
   return real;

@@ -4,6 +4,18 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
   block.program @p privates [] parameters [] (%x: !block.view<f32, 1>) {
     block.group size(1) {
     ^bb0(%p: index):
+      // expected-error @below {{C2: expected an integer or float, got}}
+      %c = block.constant "x" : f32 : f32
+    }
+  }
+}
+
+// -----
+
+block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks [] overlaps [] {
+  block.program @p privates [] parameters [] (%x: !block.view<f32, 1>) {
+    block.group size(1) {
+    ^bb0(%p: index):
       // expected-error @below {{C1: value has type 'i64', result 'f32'}}
       %0 = block.constant 0 : i64 : f32
     }
