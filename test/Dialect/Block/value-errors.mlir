@@ -24,15 +24,6 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
 
 // -----
 
-block.kernel @k interface [] checks [] overlaps [] {
-  block.program @p privates [] parameters [] () {
-    // expected-error @below {{C2: expected an integer or float, got dense<0> : tensor<2xi32>}}
-    %0 = block.constant dense<0> : tensor<2xi32> : i32
-  }
-}
-
-// -----
-
 block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks [] overlaps [] {
   block.program @p privates [] parameters [] (%x: !block.view<f32, 1>) {
     block.group size(1) {
