@@ -3,10 +3,8 @@ import pytest
 
 import intent
 from intent import native
-from sample_cases import agrees, all_cases, case
+from sample_cases import agrees, all_cases, case, is_built
 
-# Of the language's sample programs, those that this version builds; the others are refused with a located TargetError.
-BUILT = {"gated", "adamw", "max_pool", "int4_linear", "layer_norm_grad", "jagged_mean"}
 CASES = list(all_cases())
 
 
@@ -14,7 +12,7 @@ CASES = list(all_cases())
 @pytest.mark.parametrize("file, index, name", CASES, ids=[f"{f}-{n}" for f, _, n in CASES])
 def test_sample(file, index, name):
     _, kernel, constexprs, arguments, expected, tolerance = case(file, index)
-    if file != "kinds" and name.split()[0] not in BUILT:
+    if not is_built(name):
         with pytest.raises(intent.TargetError) as error:
             intent.compile(kernel, constexprs=constexprs)
         assert error.value.line

@@ -6,11 +6,10 @@ import pytest
 
 import intent
 from intent import native
-from sample_cases import all_cases, case
-from test_samples import BUILT
+from sample_cases import all_cases, case, is_built
 
 pytest.importorskip("triton")
-CASES = [c for c in all_cases() if c[0] == "kinds" or c[2].split()[0] in BUILT]
+CASES = [c for c in all_cases() if is_built(c[2])]
 
 
 def call_values(compiled, arguments):

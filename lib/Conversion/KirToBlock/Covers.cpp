@@ -323,18 +323,26 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
 }
 
 void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant) {
-  // Of the axes that one reduce walks together only the innermost gets lanes.
-  llvm::SetVector<AxisId> outerReduced;
+  // Of the axes that one reduce or one store walks together only the innermost gets lanes.
+  llvm::SetVector<AxisId> outerAxes;
+  auto keepInnermost = [&](ArrayRef<AxisId> own) {
+    AxisId inner = ~0u;
+    for (AxisId id : own)
+      if (!isPointExtent(facts.find(id)) && !g.uniform.contains(facts.find(id)) && (inner == ~0u || g.dense.contains(facts.find(id)))) inner = facts.find(id);
+    for (AxisId id : own)
+      if (facts.find(id) != inner) outerAxes.insert(facts.find(id));
+  };
   for (const Demand &demand : g.demands.order)
-    if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op)) {
-      ArrayRef<AxisId> own = facts.axesOf(op);
-      AxisId inner = ~0u;
-      for (AxisId id : own)
-        if (!isPointExtent(facts.find(id)) && !g.uniform.contains(facts.find(id)) && (inner == ~0u || g.dense.contains(facts.find(id)))) inner = facts.find(id);
-      for (AxisId id : own)
-        if (facts.find(id) != inner) outerReduced.insert(facts.find(id));
-    }
-  auto walksPoints = [&](AxisId id) { return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(id) || (outerReduced.contains(id) && !g.complete.contains(id)); };
+    if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op)) keepInnermost(facts.axesOf(op));
+  for (Effect *effect : g.effects)
+    forEachWrite(effect, [&](Effect *write) {
+      SmallVector<AxisId> free;
+      for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(write->parallel), facts.axesOf(write->op)})
+        for (AxisId id : own)
+          if (AxisId c = facts.find(id); !llvm::is_contained(g.program, c) && !g.reduced.contains(c) && c != g.lhsFree && c != g.rhsFree) free.push_back(c);
+      keepInnermost(free);
+    });
+  auto walksPoints = [&](AxisId id) { return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(id) || (outerAxes.contains(id) && !g.complete.contains(id)); };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
   auto besideDense = [&](AxisId id) {
     return !g.dense.contains(id) && llvm::any_of(g.classes, [&](AxisId other) {
@@ -465,7 +473,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     GroupFacts whole = factsOf(effects);
     bool edges = false;
     for (Effect *a : effects)
-      for (Effect *b : effects) edges |= a != b && haveEdge(accessesOf(facts, a), accessesOf(facts, b));
+      for (Effect *b : effects) edges |= a != b && haveEdge(facts, accessesOf(facts, a), accessesOf(facts, b));
     if (!whole.program.empty() || effects.size() == 1 || edges) {
       groups.push_back(std::move(whole));
       continue;

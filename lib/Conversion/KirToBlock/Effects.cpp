@@ -153,7 +153,7 @@ bool Construction::needsFence(Effect *effect) {
   Coordinates at = facts.writeCoordinates(write);
   for (Effect *other : group.effects)
     for (const Access &access : accessesOf(facts, other)) {
-      if (access.view != write.getView() || access.op == write) continue;
+      if (access.view != write.getView() || access.op == write || facts.areDisjoint(access.coordinates, at)) continue;
       if (access.write || access.coordinates != at) return true;
       bool depends = llvm::any_of(facts.demandsOf(effect).order, [&](const Demand &d) { return d.first.getDefiningOp() == access.op; });
       if (!depends) return true;
@@ -222,7 +222,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
     for (const Access &access : accessesOf(facts, reader))
       for (Effect *writer : writers)
         for (const Access &other : accessesOf(facts, writer))
-          if (!access.write && other.write && access.view == other.view) return true;
+          if (!access.write && other.write && access.view == other.view && !facts.areDisjoint(access.coordinates, other.coordinates)) return true;
     return false;
   };
   while (!remaining.empty()) {
@@ -235,7 +235,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
       if (first->write())
         for (Effect *other : remaining) {
           if (other == first) continue;
-          bool blocked = llvm::any_of(skipped, [&](Effect *s) { return haveEdge(accessesOf(facts, s), accessesOf(facts, other)); });
+          bool blocked = llvm::any_of(skipped, [&](Effect *s) { return haveEdge(facts, accessesOf(facts, s), accessesOf(facts, other)); });
           if (!blocked && other->write() && unboundAxes(other) == unbound) batch.push_back(other);
           else skipped.push_back(other);
         }

@@ -243,6 +243,23 @@ void Facts::forget() {
   demands.clear();
 }
 
+// The axes of two coordinates that are each one axis plus something without axes, walked at one pace.
+std::optional<std::pair<AxisId, AxisId>> Facts::samePace(const Index *a, const Index *b) {
+  auto only = [](const Index *node) {
+    std::optional<AxisId> found;
+    bool several = false;
+    forEachAxis(node, [&](AxisId id) {
+      several |= found && *found != id;
+      found = id;
+    });
+    return several ? std::nullopt : found;
+  };
+  std::optional<AxisId> x = only(a), y = only(b);
+  if (!x || !y) return std::nullopt;
+  std::optional<int64_t> paceX = index.coefficientOf(a, *x), paceY = index.coefficientOf(b, *y);
+  return paceX && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
+}
+
 void Facts::formClasses() {
   struct Touch {
     Value view;
@@ -284,7 +301,7 @@ void Facts::formClasses() {
       bool same = true;
       for (auto [a, b] : llvm::zip_equal(touches[i].at, touches[j].at)) {
         if (a == b) continue;
-        if (a->kind == Index::Axis && b->kind == Index::Axis) pairs.emplace_back(a->axis, b->axis);
+        if (std::optional<std::pair<AxisId, AxisId>> pair = samePace(a, b)) pairs.push_back(*pair);
         else same = false;
       }
       if (same) unify(pairs);
@@ -361,6 +378,15 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
 bool Facts::isNonNegative(const Index *node) {
   auto b = bounds(node);
   return b && nonNegative(b->first);
+}
+
+bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b) {
+  ExtentAttr one = ExtentAttr::constant(index.context, 1);
+  for (auto [x, y] : llvm::zip_equal(a, b)) {
+    auto first = bounds(x), second = bounds(y);
+    if (first && second && (nonNegative(second->first - first->second - one) || nonNegative(first->first - second->second - one))) return true;
+  }
+  return false;
 }
 
 bool Facts::isWithin(const Index *coordinate, ExtentAttr extent) {

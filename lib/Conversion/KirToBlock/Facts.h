@@ -117,6 +117,8 @@ public:
   bool isLaunchVisible(kir::ExtentAttr extent) const;
   /// True if the coordinate provably lies in [0, extent).
   bool isWithin(const Index *coordinate, kir::ExtentAttr extent);
+  /// True if two accesses of one view provably touch no common element: some axis has separate ranges.
+  bool areDisjoint(llvm::ArrayRef<const Index *> a, llvm::ArrayRef<const Index *> b);
   /// True if the index is provably non-negative.
   bool isNonNegative(const Index *index);
 
@@ -139,6 +141,7 @@ private:
   bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);
   void addConflicts(llvm::ArrayRef<AxisId> together);
   bool unify(llvm::ArrayRef<std::pair<AxisId, AxisId>> pairs);
+  std::optional<std::pair<AxisId, AxisId>> samePace(const Index *a, const Index *b);
   void formClasses();
   void forget();
   std::optional<std::pair<kir::ExtentAttr, kir::ExtentAttr>> bounds(const Index *index);

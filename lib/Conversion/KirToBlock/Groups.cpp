@@ -30,10 +30,10 @@ static bool shareWork(Facts &facts, Effect *a, Effect *b) {
   return false;
 }
 
-bool haveEdge(ArrayRef<Access> a, ArrayRef<Access> b) {
+bool haveEdge(Facts &facts, ArrayRef<Access> a, ArrayRef<Access> b) {
   for (const Access &x : a)
     for (const Access &y : b)
-      if (x.view == y.view && (x.write || y.write)) return true;
+      if (x.view == y.view && (x.write || y.write) && !facts.areDisjoint(x.coordinates, y.coordinates)) return true;
   return false;
 }
 
@@ -45,7 +45,7 @@ SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
   for (unsigned i = 0; i < count; ++i) {
     leader[i] = i;
     for (unsigned j = 0; j < i; ++j) {
-      if (leader[j] == leader[i] || !(haveEdge(accesses[i], accesses[j]) || shareWork(facts, facts.roots[i], facts.roots[j]))) continue;
+      if (leader[j] == leader[i] || !(haveEdge(facts, accesses[i], accesses[j]) || shareWork(facts, facts.roots[i], facts.roots[j]))) continue;
       unsigned from = std::max(leader[i], leader[j]), to = std::min(leader[i], leader[j]);
       for (unsigned &l : leader)
         if (l == from) l = to;
@@ -98,7 +98,7 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
     bool crossed = false;
     for (const Access &a : accesses)
       for (const Access &b : accesses)
-        if (&a != &b && a.write && a.view == b.view && !meetsOnlyInOneInstance(facts, a, b, id)) crossed = true;
+        if (&a != &b && a.write && a.view == b.view && !facts.areDisjoint(a.coordinates, b.coordinates) && !meetsOnlyInOneInstance(facts, a, b, id)) crossed = true;
     if (!crossed) result.push_back(id);
   }
   return result;

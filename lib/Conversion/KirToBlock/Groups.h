@@ -16,8 +16,8 @@ struct Access {
 /// Every access of an effect and of the loops and values inside it.
 llvm::SmallVector<Access> accessesOf(Facts &facts, Effect *effect);
 
-/// True if a write of one touches a view that the other accesses.
-bool haveEdge(llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
+/// True if a write of one may touch an element that the other accesses.
+bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 
 /// Outermost effects by group, both in program order.
 llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);
