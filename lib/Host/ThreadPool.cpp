@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <memory>
@@ -33,20 +34,28 @@ struct Arena {
 };
 
 // Ranges are handed out in order from a counter: each is contiguous, and a slow thread does not hold up the others.
+// Within its range a thread goes in steps of about ten milliseconds, so that a long launch can be stopped.
 struct Job {
   RangeWork work;
   int64_t count, range;
   std::atomic<int64_t> next{0};
-  /// `watch` belongs to the launching thread; stopping is letting the counter run out for all.
+  std::atomic<bool> stopped{false};
+
+  /// False if the launch was stopped. `watch` belongs to the launching thread.
   bool run(char *arena, InterruptWatch *watch = nullptr) {
-    for (int64_t begin; (begin = next.fetch_add(range)) < count;) {
-      work(begin, std::min(count, begin + range), arena);
-      if (watch && watch->shouldStop()) {
-        next = count;
-        return false;
+    int64_t step = std::max<int64_t>(1, range / 64);
+    for (int64_t begin; !stopped.load(std::memory_order_relaxed) && (begin = next.fetch_add(range)) < count;)
+      for (int64_t at = begin, end = std::min(count, begin + range); at < end && !stopped.load(std::memory_order_relaxed);) {
+        auto start = std::chrono::steady_clock::now();
+        int64_t until = at + std::min(step, end - at);
+        work(at, until, arena);
+        at = until;
+        auto spent = std::chrono::steady_clock::now() - start;
+        if (spent < std::chrono::milliseconds(5)) step = std::min(range, step * 2);
+        else if (spent > std::chrono::milliseconds(20)) step = std::max<int64_t>(1, step / 2);
+        if (watch && watch->shouldStop()) stopped = true;
       }
-    }
-    return true;
+    return !stopped.load(std::memory_order_relaxed);
   }
 };
 

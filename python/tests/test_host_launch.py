@@ -127,7 +127,7 @@ def test_read_only_arrays():
 
 
 def test_interrupt():
-    """Ctrl-C during a launch that would run for minutes."""
+    """Ctrl-C during a launch that would run for most of a minute."""
     program = """
 import sys, time, signal, threading, os
 sys.path.insert(0, {tests!r})
@@ -147,7 +147,7 @@ try:
     k(x, y)
     print("finished")
 except BaseException as e:
-    print(type(e).__name__, time.time() - start < 20)
+    print(type(e).__name__, time.time() - start < 6)
 """
     out = subprocess.run([sys.executable, "-c", program.replace("{tests!r}", repr(str(Path(__file__).parent)))], capture_output=True, text=True, timeout=120)
     assert out.stdout.split()[0] in ("KeyboardInterrupt", "HostError") and out.stdout.split()[1] == "True", out
