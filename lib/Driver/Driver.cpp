@@ -70,14 +70,14 @@ static LogicalResult compile(Compilation &c) {
   }
   if (c.request.emit == Emit::Kir) return success();
 
-  if (failed(resolveRequestTarget(c)) || failed(runStages(c, remainingBlockStages(*c.module)))) return failure();
+  if (failed(resolveRequestTarget(c))) return failure();
+  if (StringRef provider = c.target.getProvider(); providerStages(provider).empty() && provider != "host")
+    return emitError(UnknownLoc::get(&c.context)) << "provider surface: this version has no programs for target '" << provider << "'";
+  if (c.request.check) return emitError(UnknownLoc::get(&c.context)) << "provider surface: this version has no checked runs (option check)";
+  if (failed(runStages(c, remainingBlockStages(*c.module)))) return failure();
   c.result.fields["mlir"] = printModule(*c.module);
   if (c.request.emit == Emit::Source) {
     StringRef provider = c.target.getProvider();
-    if (providerStages(provider).empty() && provider != "host") {
-      c.log.add(Status::ConfigurationError, "this compiler has no serializer for target '" + provider.str() + "'");
-      return failure();
-    }
     if (failed(runStages(c, providerStages(provider)))) return failure();
     c.result.fields["mlir"] = printModule(*c.module);
     c.result.fields["source"] = provider == "host" ? c.result.fields["mlir"] : c.source;

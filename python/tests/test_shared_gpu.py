@@ -48,6 +48,15 @@ def test_carry_read_twice():
     assert error.value.category == "shared_gpu" and error.value.line
 
 
+@pytest.mark.parametrize("target, options, message", [
+    ("cutile:sm_100", None, "no programs for target 'cutile'"), ("bangc:mtp_372", None, "no programs for target 'bangc'"),
+    ("host", intent.CompileOptions(check=True), "no checked runs")])
+def test_not_built_yet(target, options, message):
+    with pytest.raises(intent.TargetError, match=message) as error:
+        intent.generate(single_instance, target, options=options)
+    assert error.value.category == "provider_surface"
+
+
 @intent.kernel
 def single_instance(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ()]):
     y[()] = I.reduce.sum(x[:, :], axis=(0, 1))
