@@ -288,6 +288,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--tuning-config", metavar="PATH", help="rows to sweep instead of the default table's")
     options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("no CUDA device is visible to torch: nothing to measure")
+        return 0
     import triton
 
     triton.set_allocator(lambda size, align, stream: torch.empty(size, device=DEVICE, dtype=torch.int8))
