@@ -54,12 +54,13 @@ INTENT_EXPORT intent_host_kernel *intent_host_load(const char *mlir, size_t size
 
 // Runs the variant whose guard admits this call, on all cores, and returns when it is done. 0 on success; otherwise
 // the reason is in `error` and no argument was touched.
-INTENT_EXPORT int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count,
-                                         char *error, size_t error_size);
+INTENT_EXPORT int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
+                                         size_t error_size);
 
 // LLVM IR ("llvm") or assembly ("asm") of the code that a call with these arguments would run; null if unknown. The
 // text lives until the next emit on this kernel.
-INTENT_EXPORT const char *intent_host_emit(intent_host_kernel *kernel, const char *form, const intent_host_argument *arguments, size_t count);
+INTENT_EXPORT const char *intent_host_emit(intent_host_kernel *kernel, const char *form, const intent_host_argument *arguments,
+                                           size_t count);
 
 // Threads that launches use: the affinity mask's size, or what this sets (1 or more) for the process.
 INTENT_EXPORT void intent_host_set_threads(uint32_t threads);

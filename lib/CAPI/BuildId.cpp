@@ -44,7 +44,8 @@ std::string intent::libraryBuildId() {
         }
         for (unsigned i = 0; mine && search.found.empty() && i < object->dlpi_phnum; ++i) {
           const ElfW(Phdr) &segment = object->dlpi_phdr[i];
-          if (segment.p_type == PT_NOTE) search.found = findBuildId(reinterpret_cast<const char *>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz);
+          if (segment.p_type == PT_NOTE)
+            search.found = findBuildId(reinterpret_cast<const char *>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz);
         }
         return mine ? 1 : 0;
       },

@@ -42,5 +42,4 @@ const char *intent_result_field(const intent_result *result, const char *name, s
 }
 
 void intent_result_destroy(intent_result *result) { delete result; }
-
 }

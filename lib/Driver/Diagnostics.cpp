@@ -60,7 +60,10 @@ json::Object positioned(StringRef message, FileLineColRange at, bool withEnd) {
   object["file"] = at ? json::Value(json::fixUTF8(at.getFilename().getValue())) : json::Value(nullptr);
   object["line"] = at ? json::Value(int64_t(at.getStartLine())) : json::Value(nullptr);
   object["column"] = at ? json::Value(int64_t(at.getStartColumn())) : json::Value(nullptr);
-  if (withEnd) object["end_column"] = at && at.getEndLine() == at.getStartLine() && at.getEndColumn() > at.getStartColumn() ? json::Value(int64_t(at.getEndColumn())) : json::Value(nullptr);
+  if (withEnd)
+    object["end_column"] = at && at.getEndLine() == at.getStartLine() && at.getEndColumn() > at.getStartColumn()
+                               ? json::Value(int64_t(at.getEndColumn()))
+                               : json::Value(nullptr);
   return object;
 }
 
@@ -123,7 +126,9 @@ void DiagnosticLog::add(Status status, std::string message, json::Object details
 }
 
 void DiagnosticLog::requireReason() {
-  if (entries.empty()) add(Status::InternalError, "stage '" + stage + "', " + (phase == Phase::Postcondition ? "postcondition" : "rewrite") + ": failed without a reason");
+  if (entries.empty())
+    add(Status::InternalError,
+        "stage '" + stage + "', " + (phase == Phase::Postcondition ? "postcondition" : "rewrite") + ": failed without a reason");
 }
 
 std::string DiagnosticLog::text() const {

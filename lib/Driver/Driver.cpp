@@ -25,7 +25,8 @@ static LogicalResult resolveRequestTarget(Compilation &c) {
     if (failed(target)) return failure();
     c.target = *target;
     if (written && (written.getProvider() != asked.provider || written.getArch() != asked.arch)) {
-      c.log.add(Status::ConfigurationError, "the text is for target '" + written.getProvider().str() + ":" + written.getArch().str() + "', the request for '" + asked.provider + ":" + asked.arch + "'");
+      c.log.add(Status::ConfigurationError, "the text is for target '" + written.getProvider().str() + ":" + written.getArch().str() +
+                                                "', the request for '" + asked.provider + ":" + asked.arch + "'");
       return failure();
     }
   }
@@ -53,7 +54,8 @@ static ArrayRef<Stage> remainingBlockStages(ModuleOp module) {
   bool block = false, configured = true;
   for (auto kernel : module.getOps<block::KernelOp>()) {
     block = true;
-    for (auto program : kernel.getOps<block::ProgramOp>()) configured &= static_cast<bool>(program.getConfigurationsAttr());
+    for (auto program : kernel.getOps<block::ProgramOp>())
+      configured &= static_cast<bool>(program.getConfigurationsAttr());
   }
   if (!block) return blockStages();
   return configured ? ArrayRef<Stage>() : blockStages().drop_front();

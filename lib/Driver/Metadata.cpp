@@ -35,14 +35,16 @@ static json::Value spellFeature(Attribute attribute) {
     return spell(attribute);
   }
   json::Array items;
-  for (Attribute item : list) items.push_back(spellFeature(item));
+  for (Attribute item : list)
+    items.push_back(spellFeature(item));
   return items;
 }
 
 template <typename Range>
 static json::Array spellAll(Range &&range) {
   json::Array list;
-  for (auto item : range) list.push_back(spell(item));
+  for (auto item : range)
+    list.push_back(spell(item));
   return list;
 }
 
@@ -69,7 +71,9 @@ static json::Array paramsOf(block::KernelOp kernel, const Request &request) {
   for (Attribute entry : kernel.getInterface()) {
     if (auto scalar = dyn_cast<block::ScalarArgumentAttr>(entry)) {
       auto found = defaults.find(scalar.getName().str());
-      params.push_back(json::Object{{"kind", "scalar"}, {"name", scalar.getName().getValue()}, {"dtype", dtypeName(scalar.getElement())},
+      params.push_back(json::Object{{"kind", "scalar"},
+                                    {"name", scalar.getName().getValue()},
+                                    {"dtype", dtypeName(scalar.getElement())},
                                     {"default", found == defaults.end() ? json::Value(nullptr) : found->second}});
       continue;
     }
@@ -77,8 +81,13 @@ static json::Array paramsOf(block::KernelOp kernel, const Request &request) {
     json::Value strides = nullptr;
     if (view.getStrides()) strides = spellAll(view.getStrides());
     bool grouped = view.getAlias() && !view.getAlias().empty();
-    params.push_back(json::Object{{"kind", "view"}, {"name", view.getName().getValue()}, {"access", stringifyAccess(view.getAccess())}, {"dtype", dtypeName(view.getElement())},
-                                  {"shape", spellAll(view.getShape())}, {"strides", std::move(strides)}, {"noalias", view.getNoalias()},
+    params.push_back(json::Object{{"kind", "view"},
+                                  {"name", view.getName().getValue()},
+                                  {"access", stringifyAccess(view.getAccess())},
+                                  {"dtype", dtypeName(view.getElement())},
+                                  {"shape", spellAll(view.getShape())},
+                                  {"strides", std::move(strides)},
+                                  {"noalias", view.getNoalias()},
                                   {"alias", grouped ? json::Value(view.getAlias().getValue()) : json::Value(nullptr)}});
   }
   return params;
@@ -97,14 +106,17 @@ static json::Array symbolsOf(block::KernelOp kernel) {
     auto view = dyn_cast<block::ViewArgumentAttr>(entry);
     if (!view) {
       auto scalar = cast<block::ScalarArgumentAttr>(entry);
-      if (isa<IntegerType, IndexType>(scalar.getElement())) add("%" + scalar.getName().str(), json::Object{{"param", scalar.getName().getValue()}});
+      if (isa<IntegerType, IndexType>(scalar.getElement()))
+        add("%" + scalar.getName().str(), json::Object{{"param", scalar.getName().getValue()}});
       continue;
     }
     for (auto [axis, extent] : llvm::enumerate(view.getShape()))
-      if (extent.getKind() == block::ExprKind::Symbol) add(extent.getSymbol(), json::Object{{"param", view.getName().getValue()}, {"axis", int64_t(axis)}});
+      if (extent.getKind() == block::ExprKind::Symbol)
+        add(extent.getSymbol(), json::Object{{"param", view.getName().getValue()}, {"axis", int64_t(axis)}});
     if (!view.getStrides()) continue;
     for (auto [axis, stride] : llvm::enumerate(view.getStrides()))
-      if (auto symbol = dyn_cast<StringAttr>(stride)) add(symbol, json::Object{{"param", view.getName().getValue()}, {"stride", int64_t(axis)}});
+      if (auto symbol = dyn_cast<StringAttr>(stride))
+        add(symbol, json::Object{{"param", view.getName().getValue()}, {"stride", int64_t(axis)}});
   }
   return symbols;
 }
@@ -121,8 +133,12 @@ static json::Object variantOf(block::ProgramOp program) {
   json::Object coverage;
   for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>())
     if (parameter.getBinding()) coverage[parameter.getSymbol().getValue()] = spell(parameter.getBinding());
-  return json::Object{{"name", program.getSymName()}, {"guard", spell(program.getGuardAttr())}, {"grid", spell(grid)}, {"groups", std::move(groups)},
-                      {"coverage", std::move(coverage)}, {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
+  return json::Object{{"name", program.getSymName()},
+                      {"guard", spell(program.getGuardAttr())},
+                      {"grid", spell(grid)},
+                      {"groups", std::move(groups)},
+                      {"coverage", std::move(coverage)},
+                      {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
                       {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())}};
 }
 
@@ -132,9 +148,15 @@ static json::Object parameterOf(block::ProgramOp program, block::ParameterAttr p
     for (Attribute item : parameter.getAffects())
       if (auto text = dyn_cast<StringAttr>(item)) affects.push_back(text.getValue());
   auto text = [](StringAttr attribute) { return attribute ? json::Value(attribute.getValue()) : json::Value(nullptr); };
-  return json::Object{{"variant", program.getSymName()}, {"symbol", parameter.getSymbol().getValue()}, {"role", block::stringifyRole(parameter.getRole())},
-                      {"kind", block::stringifyParameterKind(parameter.getKind())}, {"domain", json::Array(parameter.getDomain())}, {"column", text(parameter.getColumn())},
-                      {"binding", spell(parameter.getBinding())}, {"affects", std::move(affects)}, {"need", text(parameter.getNeed())}};
+  return json::Object{{"variant", program.getSymName()},
+                      {"symbol", parameter.getSymbol().getValue()},
+                      {"role", block::stringifyRole(parameter.getRole())},
+                      {"kind", block::stringifyParameterKind(parameter.getKind())},
+                      {"domain", json::Array(parameter.getDomain())},
+                      {"column", text(parameter.getColumn())},
+                      {"binding", spell(parameter.getBinding())},
+                      {"affects", std::move(affects)},
+                      {"need", text(parameter.getNeed())}};
 }
 
 static void addCandidates(block::ProgramOp program, block::TargetAttr target, json::Array &candidates) {
@@ -142,8 +164,12 @@ static void addCandidates(block::ProgramOp program, block::TargetAttr target, js
   if (!set) return;
   for (auto [index, row] : llvm::enumerate(set.getRows().getAsRange<DenseI64ArrayAttr>())) {
     json::Object values;
-    for (auto [column, value] : llvm::zip_equal(set.getColumns().getAsRange<StringAttr>(), row.asArrayRef())) values[column.getValue()] = value;
-    candidates.push_back(json::Object{{"variant", program.getSymName()}, {"index", int64_t(index)}, {"values", std::move(values)}, {"where", spell(candidateCondition(program, row.asArrayRef(), target))}});
+    for (auto [column, value] : llvm::zip_equal(set.getColumns().getAsRange<StringAttr>(), row.asArrayRef()))
+      values[column.getValue()] = value;
+    candidates.push_back(json::Object{{"variant", program.getSymName()},
+                                      {"index", int64_t(index)},
+                                      {"values", std::move(values)},
+                                      {"where", spell(candidateCondition(program, row.asArrayRef(), target))}});
   }
 }
 
@@ -161,7 +187,8 @@ static void followProvider(block::ProgramOp program, ProgramConfigurations &conf
   for (const std::vector<int64_t> &candidate : configurations.candidates) {
     auto matches = [&](Attribute row) {
       ArrayRef<int64_t> values = cast<DenseI64ArrayAttr>(row).asArrayRef();
-      return llvm::all_of(llvm::enumerate(values), [&](auto entry) { return !sources[entry.index()] || candidate[*sources[entry.index()]] == entry.value(); });
+      return llvm::all_of(llvm::enumerate(values),
+                          [&](auto entry) { return !sources[entry.index()] || candidate[*sources[entry.index()]] == entry.value(); });
     };
     auto found = llvm::find_if(set.getRows(), matches);
     finalIndex.push_back(found == set.getRows().end() ? std::nullopt : std::optional<unsigned>(found - set.getRows().begin()));
@@ -186,16 +213,24 @@ static void addRows(const ProgramConfigurations &configurations, json::Array &ro
   static constexpr const char *kinds[] = {"kept", "merged", "rejected"};
   for (auto [index, fate] : llvm::enumerate(configurations.rows)) {
     bool rejected = fate.kind == RowFate::Rejected;
-    rows.push_back(json::Object{{"variant", configurations.program}, {"family", configurations.family}, {"source", json::fixUTF8(configurations.source)}, {"row", int64_t(index)}, {"request", json::Array(fate.request)},
-                                {"fate", kinds[fate.kind]}, {"candidate", rejected ? json::Value(nullptr) : json::Value(int64_t(fate.candidate))},
-                                {"rule", rejected ? json::Value(fate.rule) : json::Value(nullptr)}, {"reason", rejected ? json::Value(fate.reason) : json::Value(nullptr)}});
+    rows.push_back(json::Object{{"variant", configurations.program},
+                                {"family", configurations.family},
+                                {"source", json::fixUTF8(configurations.source)},
+                                {"row", int64_t(index)},
+                                {"request", json::Array(fate.request)},
+                                {"fate", kinds[fate.kind]},
+                                {"candidate", rejected ? json::Value(nullptr) : json::Value(int64_t(fate.candidate))},
+                                {"rule", rejected ? json::Value(fate.rule) : json::Value(nullptr)},
+                                {"reason", rejected ? json::Value(fate.reason) : json::Value(nullptr)}});
   }
 }
 
 static json::Object targetObject(block::TargetAttr target) {
   json::Object features;
-  for (NamedAttribute feature : target.getFeatures()) features[feature.getName().getValue()] = spellFeature(feature.getValue());
-  return json::Object{{"provider", target.getProvider().getValue()}, {"arch", target.getArch().getValue()}, {"features", std::move(features)}};
+  for (NamedAttribute feature : target.getFeatures())
+    features[feature.getName().getValue()] = spellFeature(feature.getValue());
+  return json::Object{
+      {"provider", target.getProvider().getValue()}, {"arch", target.getArch().getValue()}, {"features", std::move(features)}};
 }
 
 std::string intent::driver::interfaceJson(Compilation &c) {
@@ -203,12 +238,16 @@ std::string intent::driver::interfaceJson(Compilation &c) {
   if (kernels.empty()) return "null";
   block::KernelOp kernel = *kernels.begin();
   json::Array checks, overlaps, variants, parameters, candidates, rows;
-  for (auto check : kernel.getChecks().getAsRange<block::CheckAttr>()) checks.push_back(json::Object{{"condition", spell(check.getCondition())}, {"message", json::fixUTF8(check.getMessage().getValue())}});
+  for (auto check : kernel.getChecks().getAsRange<block::CheckAttr>())
+    checks.push_back(json::Object{{"condition", spell(check.getCondition())}, {"message", json::fixUTF8(check.getMessage().getValue())}});
   for (auto overlap : kernel.getOverlaps().getAsRange<block::OverlapPermissionAttr>())
-    overlaps.push_back(json::Object{{"lhs", overlap.getLhs().getValue()}, {"rhs", overlap.getRhs().getValue()}, {"permission", block::stringifyOverlap(overlap.getPermission())}});
+    overlaps.push_back(json::Object{{"lhs", overlap.getLhs().getValue()},
+                                    {"rhs", overlap.getRhs().getValue()},
+                                    {"permission", block::stringifyOverlap(overlap.getPermission())}});
   for (auto program : kernel.getOps<block::ProgramOp>()) {
     variants.push_back(variantOf(program));
-    for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>()) parameters.push_back(parameterOf(program, parameter));
+    for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>())
+      parameters.push_back(parameterOf(program, parameter));
     addCandidates(program, c.target, candidates);
     for (ProgramConfigurations &configurations : c.configurations) {
       if (configurations.program != program.getSymName()) continue;
@@ -216,9 +255,19 @@ std::string intent::driver::interfaceJson(Compilation &c) {
       addRows(configurations, rows);
     }
   }
-  json::Object interface{{"schema", 1}, {"name", kernel.getSymName()}, {"target", targetObject(c.target)}, {"params", paramsOf(kernel, c.request)}, {"symbols", symbolsOf(kernel)},
-                         {"checks", std::move(checks)}, {"overlaps", std::move(overlaps)}, {"variants", std::move(variants)}, {"parameters", std::move(parameters)},
-                         {"candidates", std::move(candidates)}, {"rows", std::move(rows)}, {"workspace", json::Array()}, {"line_map", std::move(c.lineMap)}};
+  json::Object interface{{"schema", 1},
+                         {"name", kernel.getSymName()},
+                         {"target", targetObject(c.target)},
+                         {"params", paramsOf(kernel, c.request)},
+                         {"symbols", symbolsOf(kernel)},
+                         {"checks", std::move(checks)},
+                         {"overlaps", std::move(overlaps)},
+                         {"variants", std::move(variants)},
+                         {"parameters", std::move(parameters)},
+                         {"candidates", std::move(candidates)},
+                         {"rows", std::move(rows)},
+                         {"workspace", json::Array()},
+                         {"line_map", std::move(c.lineMap)}};
   std::string text;
   llvm::raw_string_ostream os(text);
   os << json::Value(std::move(interface));

@@ -12,7 +12,8 @@ namespace intent::driver {
 
 /// One request on its way through the stages.
 struct Compilation {
-  Compilation(mlir::MLIRContext &context, const Request &request, const DriverOptions &options, DiagnosticLog &log, CompilationResult &result)
+  Compilation(mlir::MLIRContext &context, const Request &request, const DriverOptions &options, DiagnosticLog &log,
+              CompilationResult &result)
       : context(context), request(request), options(options), log(log), result(result) {}
 
   mlir::MLIRContext &context;

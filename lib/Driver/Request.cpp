@@ -17,8 +17,11 @@ public:
   Reader(json::Object object, DiagnosticLog &log) : log(log) { request.object = std::move(object); }
 
   std::optional<Request> read() {
-    known(request.object, "request", {"schema", "emit", "files", "nodes", "functions", "entry", "constexprs", "types", "target", "options", "tables", "tuning_config", "text", "stage", "dump"});
-    if (std::optional<int64_t> schema = request.object.getInteger("schema"); schema != 1) fail("field 'schema': expected 1" + got(request.object.get("schema")));
+    known(request.object, "request",
+          {"schema", "emit", "files", "nodes", "functions", "entry", "constexprs", "types", "target", "options", "tables", "tuning_config",
+           "text", "stage", "dump"});
+    if (std::optional<int64_t> schema = request.object.getInteger("schema"); schema != 1)
+      fail("field 'schema': expected 1" + got(request.object.get("schema")));
     readEmit();
     readTarget();
     readOptions();
@@ -70,11 +73,17 @@ private:
   void readEmit() {
     const json::Value *value = request.object.get("emit");
     std::optional<StringRef> name = value ? value->getAsString() : std::nullopt;
-    auto emit = StringSwitch<std::optional<Emit>>(name.value_or("")).Case("kir", Emit::Kir).Case("block", Emit::Block).Case("source", Emit::Source).Case("stage", Emit::Stage).Default(std::nullopt);
+    auto emit = StringSwitch<std::optional<Emit>>(name.value_or(""))
+                    .Case("kir", Emit::Kir)
+                    .Case("block", Emit::Block)
+                    .Case("source", Emit::Source)
+                    .Case("stage", Emit::Stage)
+                    .Default(std::nullopt);
     if (!emit) return fail("field 'emit': expected \"kir\", \"block\", \"source\" or \"stage\"" + got(value));
     request.emit = *emit;
     std::optional<std::string> stage = optionalString(request.object, "stage", "stage");
-    if (stage.has_value() != (*emit == Emit::Stage)) return fail(stage ? "field 'stage' needs emit \"stage\"" : "emit \"stage\" needs field 'stage'");
+    if (stage.has_value() != (*emit == Emit::Stage))
+      return fail(stage ? "field 'stage' needs emit \"stage\"" : "emit \"stage\" needs field 'stage'");
     request.stage = stage.value_or("");
     if (*emit == Emit::Stage && !request.object.get("text")) fail("emit \"stage\" needs field 'text'");
     const json::Value *dump = request.object.get("dump");
@@ -119,7 +128,8 @@ private:
     if (const json::Value *numerics = options->get("numerics")) {
       std::optional<StringRef> text = numerics->getAsString();
       if (text == StringRef("relaxed_normalization")) request.relaxedNormalization = true;
-      else if (text != StringRef("source")) fail("field 'options.numerics': expected \"source\" or \"relaxed_normalization\"" + got(numerics));
+      else if (text != StringRef("source"))
+        fail("field 'options.numerics': expected \"source\" or \"relaxed_normalization\"" + got(numerics));
     }
     readBool(*options, "online_reduction", request.onlineReduction);
     readBool(*options, "check", request.check);
@@ -131,7 +141,8 @@ private:
     if (!tables) return;
     for (const auto &table : *tables) {
       StringRef provider(table.first);
-      if (!is_contained({"triton", "cutile", "bangc", "host"}, provider)) fail("unknown provider '" + provider.str() + "' in field 'tables'");
+      if (!is_contained({"triton", "cutile", "bangc", "host"}, provider))
+        fail("unknown provider '" + provider.str() + "' in field 'tables'");
       else if (std::optional<StringRef> path = table.second.getAsString()) request.tables[provider.str()] = path->str();
       else fail("field 'tables." + provider.str() + "': expected a path" + got(&table.second));
     }
@@ -159,7 +170,11 @@ std::optional<Request> intent::driver::readRequest(StringRef text, DiagnosticLog
 
 // Builtin forms that no IR of ours contains, and whose parsers recurse without brackets or allocate what they are told.
 static bool isForeignWord(StringRef word) {
-  return StringSwitch<bool>(word).Cases({"affine_map", "affine_set", "dense", "dense_resource", "sparse", "tensor", "vector", "memref", "strided", "distinct", "opaque"}, true).Default(false);
+  return StringSwitch<bool>(word)
+      .Cases(
+          {"affine_map", "affine_set", "dense", "dense_resource", "sparse", "tensor", "vector", "memref", "strided", "distinct", "opaque"},
+          true)
+      .Default(false);
 }
 
 std::string intent::driver::refuseIrText(StringRef text) {
@@ -177,13 +192,15 @@ std::string intent::driver::refuseIrText(StringRef text) {
       continue;
     }
     if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
-      while (i < text.size() && text[i] != '\n') ++i;
+      while (i < text.size() && text[i] != '\n')
+        ++i;
       ++line;
       continue;
     }
     if (isAlpha(c) || c == '_') {
       size_t begin = i;
-      while (i + 1 < text.size() && (isAlnum(text[i + 1]) || text[i + 1] == '_')) ++i;
+      while (i + 1 < text.size() && (isAlnum(text[i + 1]) || text[i + 1] == '_'))
+        ++i;
       StringRef word = text.slice(begin, i + 1);
       bool bare = begin == 0 || !StringRef(".%@^#!$").contains(text[begin - 1]);
       if (bare && isForeignWord(word)) return at("'" + word.str() + "' has no place in this IR");

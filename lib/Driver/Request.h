@@ -19,13 +19,13 @@ struct Request {
   Emit emit = Emit::Source;
   std::optional<TargetRequest> target;
   bool relaxedNormalization = false, onlineReduction = true, check = false;
-  std::string cover;                          // empty: the compiler chooses
-  std::map<std::string, std::string> tables;  // provider -> path
+  std::string cover;                         // empty: the compiler chooses
+  std::map<std::string, std::string> tables; // provider -> path
   std::optional<std::string> tuningConfig;
-  std::optional<std::string> text;            // IR instead of an author's program
-  std::string stage;                          // emit == Stage: the one to run
-  std::vector<std::string> dump;              // stages whose output the result carries
-  llvm::json::Object object;                  // the whole request
+  std::optional<std::string> text; // IR instead of an author's program
+  std::string stage;               // emit == Stage: the one to run
+  std::vector<std::string> dump;   // stages whose output the result carries
+  llvm::json::Object object;       // the whole request
 };
 
 /// Reads and checks a request; every error is in the log, and the result is empty if there was one.

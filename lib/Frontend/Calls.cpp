@@ -31,13 +31,15 @@ FailureOr<Entity> Lowering::evaluateCall(NodeId id) {
   if (callee->kind == Entity::Builtin) return error(id) << "Python builtin '" << callee->text << "' is not part of the language";
   if (callee->kind == Entity::Foreign && callee->text == "function")
     return error(id) << "a plain Python function is not called from a kernel; decorate it with @intent.fn";
-  if (callee->isLiteral(Constant::Dtype)) return error(id) << "a dtype is not called; convert with I.cast(value, " << callee->constant->spell() << ")";
+  if (callee->isLiteral(Constant::Dtype))
+    return error(id) << "a dtype is not called; convert with I.cast(value, " << callee->constant->spell() << ")";
   return error(id) << describe(*callee) << " is not called";
 }
 
 FailureOr<Entity> Lowering::apply(const Entity &callee, ArrayRef<Entity> arguments, ArrayRef<NodeId> nodes, NodeId at) {
   std::vector<Argument> written;
-  for (auto [entity, node] : llvm::zip_equal(arguments, nodes)) written.push_back({"", entity, node});
+  for (auto [entity, node] : llvm::zip_equal(arguments, nodes))
+    written.push_back({"", entity, node});
   if (callee.kind == Entity::Intrinsic) return callIntrinsic(callee, written, at);
   if (callee.kind == Entity::Function) return callFunction(callee, written, at);
   return error(at) << "expected an @intent.fn or an operation of the language, got " << describe(callee);
@@ -50,7 +52,8 @@ FailureOr<Entity> Lowering::callRange(ArrayRef<Argument> arguments, NodeId at) {
     nodes[i] = argument.node;
   }
   if (arguments.empty()) return error(at) << "range takes one to three positional arguments";
-  return makeDomain(arguments[0].entity, arguments.size() > 1 ? &arguments[1].entity : nullptr, arguments.size() > 2 ? &arguments[2].entity : nullptr, nodes, at);
+  return makeDomain(arguments[0].entity, arguments.size() > 1 ? &arguments[1].entity : nullptr,
+                    arguments.size() > 2 ? &arguments[2].entity : nullptr, nodes, at);
 }
 
 //===- operations of the language ----------------------------------------------------------------------===//
@@ -60,7 +63,8 @@ LogicalResult Lowering::bindArguments(const Intrinsic &intrinsic, ArrayRef<Argum
   if (intrinsic.signature == "**fields") {
     for (const Argument &argument : arguments) {
       if (argument.keyword.empty()) return error(argument.node) << name() << " takes named fields only";
-      if (llvm::is_contained(call.keywords, argument.keyword)) return error(argument.node) << name() << ": field '" << argument.keyword << "' is repeated";
+      if (llvm::is_contained(call.keywords, argument.keyword))
+        return error(argument.node) << name() << ": field '" << argument.keyword << "' is repeated";
       call.keywords.push_back(argument.keyword);
       call.arguments.push_back(argument.entity);
       call.nodes.push_back(argument.node);
@@ -87,10 +91,12 @@ LogicalResult Lowering::bindArguments(const Intrinsic &intrinsic, ArrayRef<Argum
     size_t slot = i;
     if (!argument.keyword.empty()) {
       slot = llvm::find(names, argument.keyword) - names.begin();
-      if (slot == names.size()) return error(argument.node) << name() << " has no parameter '" << argument.keyword << "'; it takes " << llvm::join(names, ", ");
+      if (slot == names.size())
+        return error(argument.node) << name() << " has no parameter '" << argument.keyword << "'; it takes " << llvm::join(names, ", ");
     } else if (slot >= positional) {
       InFlightDiagnostic diagnostic = error(argument.node);
-      diagnostic << name() << " takes " << static_cast<unsigned>(positional) << " positional argument" << (positional == 1 ? "" : "s") << ", got one too many";
+      diagnostic << name() << " takes " << static_cast<unsigned>(positional) << " positional argument" << (positional == 1 ? "" : "s")
+                 << ", got one too many";
       if (positional < names.size()) diagnostic << "; " << llvm::join(ArrayRef(names).drop_front(positional), ", ") << " are given by name";
       return diagnostic;
     }
@@ -134,7 +140,8 @@ FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argu
     if (failed(element)) return failure();
     FailureOr<Value> value = asValue(argument, at, *element);
     if (failed(value)) return failure();
-    if (value->getType() != *element) return error(at) << "parameter '" << p.name << "': expected " << dtypeName(*element) << " scalar, got " << describe(argument);
+    if (value->getType() != *element)
+      return error(at) << "parameter '" << p.name << "': expected " << dtypeName(*element) << " scalar, got " << describe(argument);
     return Entity::ofValue(*value);
   }
   case Parameter::View: {
@@ -143,8 +150,9 @@ FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argu
     if (argument.kind != Entity::View) return error(at) << "parameter '" << p.name << "': expected a view, got " << describe(argument);
     auto type = cast<kir::ViewType>(argument.value.getType());
     if (type.getElement() != *element || type.getShape().size() != p.shape.size())
-      return error(at) << "parameter '" << p.name << "': expected a view of dtype " << dtypeName(*element) << " and rank " << static_cast<unsigned>(p.shape.size()) << ", got dtype "
-                       << dtypeName(type.getElement()) << " and rank " << static_cast<unsigned>(type.getShape().size());
+      return error(at) << "parameter '" << p.name << "': expected a view of dtype " << dtypeName(*element) << " and rank "
+                       << static_cast<unsigned>(p.shape.size()) << ", got dtype " << dtypeName(type.getElement()) << " and rank "
+                       << static_cast<unsigned>(type.getShape().size());
     return argument;
   }
   }
@@ -153,7 +161,8 @@ FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argu
 
 FailureOr<Entity> Lowering::callFunction(const Entity &callee, ArrayRef<Argument> arguments, NodeId at) {
   const Function &function = *callee.function;
-  if (function.kernel) return error(at) << "'" << function.name << "' is a kernel; a kernel calls @intent.fn helpers, and host code launches kernels";
+  if (function.kernel)
+    return error(at) << "'" << function.name << "' is a kernel; a kernel calls @intent.fn helpers, and host code launches kernels";
   for (const Frame &frame : frames) {
     if (frame.function != &function) continue;
     InFlightDiagnostic diagnostic = error(at);
@@ -164,10 +173,13 @@ FailureOr<Entity> Lowering::callFunction(const Entity &callee, ArrayRef<Argument
   SmallVector<const Argument *> bound(parameters.size(), nullptr);
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     size_t slot = i;
-    if (!argument.keyword.empty()) slot = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.keyword; }) - parameters.begin();
+    if (!argument.keyword.empty())
+      slot = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.keyword; }) - parameters.begin();
     if (slot >= parameters.size()) {
       InFlightDiagnostic diagnostic = error(argument.node);
-      if (argument.keyword.empty()) diagnostic << "'" << function.name << "' takes " << static_cast<unsigned>(parameters.size()) << " arguments, got " << static_cast<unsigned>(arguments.size());
+      if (argument.keyword.empty())
+        diagnostic << "'" << function.name << "' takes " << static_cast<unsigned>(parameters.size()) << " arguments, got "
+                   << static_cast<unsigned>(arguments.size());
       else diagnostic << "'" << function.name << "' has no parameter '" << argument.keyword << "'";
       note(diagnostic, function.root, "'" + function.name + "' is defined here");
       return diagnostic;

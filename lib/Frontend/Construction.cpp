@@ -36,7 +36,8 @@ FailureOr<Shape> Lowering::shapeArgument(const Entity &entity, NodeId at, int *i
     FailureOr<Value> value = asIndex(item, at, "shape");
     if (failed(value)) return failure();
     ExtentAttr extent = extentOf(*value);
-    if (std::optional<int64_t> size = extent.getConstant(); size && *size < 0) return error(at) << "shape: an extent is not negative, got " << *size;
+    if (std::optional<int64_t> size = extent.getConstant(); size && *size < 0)
+      return error(at) << "shape: an extent is not negative, got " << *size;
     shape.push_back(extent);
   }
   return shape;
@@ -51,7 +52,8 @@ FailureOr<Entity> Lowering::lowerFull(Call &call) {
   if (failed(fill)) return failure();
   if (!kir::shapeOf(fill->getType()).empty()) return error(call.nodes[1]) << "I.full: expected a scalar fill, got " << describe(call[1]);
   if (kir::elementType(fill->getType()) != *element)
-    return error(call.nodes[1]) << "I.full: fill is " << describe(call[1]) << " and dtype " << dtypeName(*element) << "; convert it with I.cast";
+    return error(call.nodes[1]) << "I.full: fill is " << describe(call[1]) << " and dtype " << dtypeName(*element)
+                                << "; convert it with I.cast";
   return Entity::ofValue(broadcastTo(*fill, *shape, call.node));
 }
 
@@ -67,7 +69,8 @@ FailureOr<Entity> Lowering::lowerZeros(Call &call) {
 
 static ExtentAttr product(ArrayRef<ExtentAttr> shape, MLIRContext *context) {
   ExtentAttr total = ExtentAttr::constant(context, 1);
-  for (ExtentAttr extent : shape) total = total * extent;
+  for (ExtentAttr extent : shape)
+    total = total * extent;
   return total;
 }
 
@@ -84,7 +87,8 @@ static std::optional<ExtentAttr> quotient(ExtentAttr whole, ExtentAttr part, MLI
       if (found == rest.end()) return std::nullopt;
       rest.erase(found);
     }
-    for (Attribute atom : rest) term = term * ExtentAttr::atom(context, cast<StringAttr>(atom).getValue());
+    for (Attribute atom : rest)
+      term = term * ExtentAttr::atom(context, cast<StringAttr>(atom).getValue());
     sum = sum + term;
   }
   return sum;
@@ -110,7 +114,8 @@ FailureOr<Entity> Lowering::lowerReshape(Call &call) {
   if (inferred >= 0) {
     std::optional<ExtentAttr> rest = quotient(total, wanted, context);
     if (!rest && total.getConstant() && wanted.getConstant())
-      return error(call.nodes[1]) << "I.reshape: " << spell(from) << " has " << spell(product(from, context)) << " elements, which do not divide into " << spell(*shape) << " with one '...'";
+      return error(call.nodes[1]) << "I.reshape: " << spell(from) << " has " << spell(product(from, context))
+                                  << " elements, which do not divide into " << spell(*shape) << " with one '...'";
     if (!rest) {
       Value elements = extentValue(total, call.node), divisor = extentValue(wanted, call.node);
       Value count = make<kir::BinaryOp>(call.node, elements.getType(), BinaryKind::FloorDiv, elements, divisor, false, false);
@@ -120,7 +125,8 @@ FailureOr<Entity> Lowering::lowerReshape(Call &call) {
     (*shape)[inferred] = *rest;
   } else if (total != wanted) {
     if (total.getConstant() && wanted.getConstant())
-      return error(call.nodes[1]) << "I.reshape: " << spell(from) << " has " << spell(product(from, context)) << " elements, " << spell(*shape) << " has " << spell(product(*shape, context));
+      return error(call.nodes[1]) << "I.reshape: " << spell(from) << " has " << spell(product(from, context)) << " elements, "
+                                  << spell(*shape) << " has " << spell(product(*shape, context));
     checkEqual(total, wanted, call.node, "reshape: " + spell(from) + " and " + spell(*shape) + " hold equally many elements");
   }
   if (from == ArrayRef(*shape)) return call[0];
@@ -185,7 +191,8 @@ FailureOr<Entity> Lowering::lowerTranspose(Call &call) {
   int64_t rank = from.size();
   SmallVector<int64_t> permutation;
   if (!call.has(1) || call[1].isLiteral(Constant::None)) {
-    for (int64_t i = rank; i > 0; --i) permutation.push_back(i - 1);
+    for (int64_t i = rank; i > 0; --i)
+      permutation.push_back(i - 1);
   } else {
     if (call[1].kind != Entity::Tuple) return error(call.nodes[1]) << "I.transpose: expected a tuple of axes, got " << describe(call[1]);
     llvm::SmallBitVector seen(rank);
@@ -193,17 +200,22 @@ FailureOr<Entity> Lowering::lowerTranspose(Call &call) {
       FailureOr<int64_t> axis = constantInt(item, call.nodes[1], "permutation");
       if (failed(axis)) return failure();
       int64_t at = *axis < 0 ? *axis + rank : *axis;
-      if (at < 0 || at >= rank || seen[at]) return error(call.nodes[1]) << "I.transpose: expected a permutation of " << rank << " axes, got axis " << *axis << (at >= 0 && at < rank ? " twice" : "");
+      if (at < 0 || at >= rank || seen[at])
+        return error(call.nodes[1]) << "I.transpose: expected a permutation of " << rank << " axes, got axis " << *axis
+                                    << (at >= 0 && at < rank ? " twice" : "");
       seen.set(at);
       permutation.push_back(at);
     }
     if (static_cast<int64_t>(permutation.size()) != rank)
-      return error(call.nodes[1]) << "I.transpose: expected a permutation of " << rank << " axes, got " << static_cast<unsigned>(permutation.size());
+      return error(call.nodes[1]) << "I.transpose: expected a permutation of " << rank << " axes, got "
+                                  << static_cast<unsigned>(permutation.size());
   }
   if (llvm::is_sorted(permutation)) return call[0];
   Shape shape;
-  for (int64_t axis : permutation) shape.push_back(from[axis]);
-  return Entity::ofValue(make<kir::TransposeOp>(call.node, tensorType(kir::elementType(value->getType()), shape), *value, builder.getDenseI64ArrayAttr(permutation)));
+  for (int64_t axis : permutation)
+    shape.push_back(from[axis]);
+  return Entity::ofValue(make<kir::TransposeOp>(call.node, tensorType(kir::elementType(value->getType()), shape), *value,
+                                                builder.getDenseI64ArrayAttr(permutation)));
 }
 
 FailureOr<Entity> Lowering::lowerJoin(Call &call) {
@@ -251,7 +263,8 @@ FailureOr<Entity> Lowering::selectEntities(Operand condition, Operand a, Operand
 }
 
 FailureOr<Entity> Lowering::lowerSelect(Call &call) {
-  return selectEntities({call[0], call.nodes[0], "condition"}, {call[1], call.nodes[1], "true value"}, {call[2], call.nodes[2], "false value"}, call.node);
+  return selectEntities({call[0], call.nodes[0], "condition"}, {call[1], call.nodes[1], "true value"},
+                        {call[2], call.nodes[2], "false value"}, call.node);
 }
 
 FailureOr<Entity> Lowering::lowerMask(Call &call) {

@@ -12,12 +12,15 @@ FailureOr<Lowering::Axes> Lowering::axisPairs(const Entity &entity, size_t lhsRa
   Axes axes;
   if (entity.kind != Entity::Tuple) return error(at) << what << ": expected a tuple of axis pairs, got " << describe(entity);
   for (const Entity &pair : entity.items()) {
-    if (pair.kind != Entity::Tuple || pair.items().size() != 2) return error(at) << what << ": expected pairs (lhs axis, rhs axis), got " << describe(pair);
+    if (pair.kind != Entity::Tuple || pair.items().size() != 2)
+      return error(at) << what << ": expected pairs (lhs axis, rhs axis), got " << describe(pair);
     for (int side = 0; side < 2; ++side) {
       int64_t rank = side == 0 ? lhsRank : rhsRank;
       FailureOr<int64_t> axis = constantInt(pair.items()[side], at, what + Twine(" axis"));
       if (failed(axis)) return failure();
-      if (*axis < -rank || *axis >= rank) return error(at) << what << ": axis " << *axis << " is out of range for the " << (side == 0 ? "left" : "right") << " operand of rank " << rank;
+      if (*axis < -rank || *axis >= rank)
+        return error(at) << what << ": axis " << *axis << " is out of range for the " << (side == 0 ? "left" : "right")
+                         << " operand of rank " << rank;
       (side == 0 ? axes.lhs : axes.rhs).push_back(*axis < 0 ? *axis + rank : *axis);
     }
   }
@@ -36,7 +39,8 @@ FailureOr<Entity> Lowering::contract(Value lhs, Value rhs, Axes reduce, Axes bat
       rightUsed.set(b);
       if (reducing) leftReduced.set(a);
       FailureOr<ExtentAttr> extent = requireEqual(left[a], right[b], at,
-                                                  Twine(reducing ? "reduction" : "batch") + " axes " + Twine(a) + " of the left and " + Twine(b) + " of the right operand");
+                                                  Twine(reducing ? "reduction" : "batch") + " axes " + Twine(a) + " of the left and " +
+                                                      Twine(b) + " of the right operand");
       if (failed(extent)) return failure();
       left[a] = right[b] = *extent;
     }
@@ -49,7 +53,8 @@ FailureOr<Entity> Lowering::contract(Value lhs, Value rhs, Axes reduce, Axes bat
   for (size_t i = 0; i < right.size(); ++i)
     if (!rightUsed[i]) shape.push_back(right[i]);
   auto list = [&](ArrayRef<int64_t> axes) { return builder.getDenseI64ArrayAttr(axes); };
-  return Entity::ofValue(make<kir::ContractOp>(at, tensorType(acc, shape), lhs, rhs, list(reduce.lhs), list(reduce.rhs), list(batch.lhs), list(batch.rhs)));
+  return Entity::ofValue(
+      make<kir::ContractOp>(at, tensorType(acc, shape), lhs, rhs, list(reduce.lhs), list(reduce.rhs), list(batch.lhs), list(batch.rhs)));
 }
 
 /// Both operands as tensors of one dtype, and `acc_dtype`, wherever the signature has it.
@@ -61,7 +66,8 @@ LogicalResult Lowering::contractOperands(Call &call, Value &lhs, Value &rhs, Typ
     if (failed(tensor)) return failure();
     *outs[i] = *tensor;
   }
-  if (failed(sameDtype({{call[0], call.nodes[0], "left operand"}, {call[1], call.nodes[1], "right operand"}}, call.node, operation))) return failure();
+  if (failed(sameDtype({{call[0], call.nodes[0], "left operand"}, {call[1], call.nodes[1], "right operand"}}, call.node, operation)))
+    return failure();
   unsigned position = call.intrinsic->path == "contract" ? 3 : 2;
   FailureOr<Type> given = constantDtype(call[position], call.nodes[position]);
   if (failed(given)) return failure();
@@ -69,7 +75,8 @@ LogicalResult Lowering::contractOperands(Call &call, Value &lhs, Value &rhs, Typ
   Type element = kir::elementType(lhs.getType());
   if (element.isInteger(1) || acc.isInteger(1)) return error(call.node) << operation << " does not take bool; convert with I.cast";
   if (isa<FloatType>(element) != isa<FloatType>(acc))
-    return error(call.nodes[position]) << operation << ": acc_dtype of " << dtypeName(element) << " operands is " << (isa<FloatType>(element) ? "a float" : "an integer") << ", got " << dtypeName(acc);
+    return error(call.nodes[position]) << operation << ": acc_dtype of " << dtypeName(element) << " operands is "
+                                       << (isa<FloatType>(element) ? "a float" : "an integer") << ", got " << dtypeName(acc);
   if (failed(requireArithmetic(acc, call.nodes[position], operation + ": acc_dtype"))) return failure();
   return success();
 }
@@ -100,8 +107,8 @@ FailureOr<Entity> Lowering::batched(Call &call, unsigned lhsRank, unsigned rhsRa
   Shape left(kir::shapeOf(lhs.getType())), right(kir::shapeOf(rhs.getType()));
   if (left.size() < lhsRank || right.size() < rhsRank) {
     bool isLeft = left.size() < lhsRank;
-    return error(call.nodes[isLeft ? 0 : 1]) << operation << ": expected a " << (isLeft ? "left" : "right") << " operand of rank " << (isLeft ? lhsRank : rhsRank) << " or more, got shape "
-                                             << spell(isLeft ? left : right);
+    return error(call.nodes[isLeft ? 0 : 1]) << operation << ": expected a " << (isLeft ? "left" : "right") << " operand of rank "
+                                             << (isLeft ? lhsRank : rhsRank) << " or more, got shape " << spell(isLeft ? left : right);
   }
   Shape leftBatch(left.begin(), left.end() - lhsRank), rightBatch(right.begin(), right.end() - rhsRank);
   // The common batch shape, as far as the right operand has axes; the left one's further axes are free.
@@ -165,7 +172,8 @@ FailureOr<Entity> Lowering::lowerDot(Call &call) {
   if (failed(contractOperands(call, lhs, rhs, acc))) return failure();
   Value operands[] = {lhs, rhs};
   for (auto [i, value] : llvm::enumerate(operands))
-    if (kir::shapeOf(value.getType()).size() != 1) return error(call.nodes[i]) << "I.dot: expected a rank-1 operand, got " << describe(call[i]);
+    if (kir::shapeOf(value.getType()).size() != 1)
+      return error(call.nodes[i]) << "I.dot: expected a rank-1 operand, got " << describe(call[i]);
   return contract(lhs, rhs, {{0}, {0}}, {}, acc, call.node);
 }
 
@@ -174,7 +182,8 @@ FailureOr<Entity> Lowering::lowerOuter(Call &call) {
   FailureOr<SmallVector<Value>> values = sameDtype(operands, call.node, "I.outer");
   if (failed(values)) return failure();
   for (auto [i, value] : llvm::enumerate(*values))
-    if (kir::shapeOf(value.getType()).size() != 1) return error(call.nodes[i]) << "I.outer: expected a rank-1 operand, got " << describe(call[i]);
+    if (kir::shapeOf(value.getType()).size() != 1)
+      return error(call.nodes[i]) << "I.outer: expected a rank-1 operand, got " << describe(call[i]);
   Type element = kir::elementType((*values)[0].getType());
   if (failed(requireArithmetic(element, call.node, "I.outer"))) return failure();
   Shape shape{kir::shapeOf((*values)[0].getType())[0], kir::shapeOf((*values)[1].getType())[0]};

@@ -62,7 +62,8 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     return std::nullopt;
   };
   if (a.isProduct()) {
-    if (b.kind != a.kind || a.product->names != b.product->names || a.items().size() != b.items().size() || merging.values[0].size() > 1024) return differ();
+    if (b.kind != a.kind || a.product->names != b.product->names || a.items().size() != b.items().size() || merging.values[0].size() > 1024)
+      return differ();
     Product product;
     product.names = a.product->names;
     for (auto [x, y] : llvm::zip_equal(a.items(), b.items())) {
@@ -99,7 +100,8 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     values[side] = *value;
   }
   if (values[0].getType() != values[1].getType()) return differ();
-  for (int side = 0; side < 2; ++side) merging.values[side].push_back(values[side]);
+  for (int side = 0; side < 2; ++side)
+    merging.values[side].push_back(values[side]);
   return Entity::ofValue(Value());
 }
 
@@ -110,7 +112,8 @@ void Lowering::bindMerged(Entity &entity, ValueRange results, size_t &next) {
   Product product;
   product.names = entity.product->names;
   product.items = entity.items();
-  for (Entity &item : product.items) bindMerged(item, results, next);
+  for (Entity &item : product.items)
+    bindMerged(item, results, next);
   entity.product = std::make_shared<const Product>(std::move(product));
 }
 
@@ -146,7 +149,8 @@ static bool isPlainChoice(kir::IfOp op) {
   return llvm::all_of(op.getResultTypes(), isScalarType);
 }
 
-FailureOr<Entity> Lowering::runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen, llvm::function_ref<FailureOr<Entity>()> makeElse) {
+FailureOr<Entity> Lowering::runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen,
+                                          llvm::function_ref<FailureOr<Entity>()> makeElse) {
   if (failed(enterRegion(at))) return failure();
   llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
   kir::IfOp open = openIf(condition, at);
@@ -171,10 +175,12 @@ FailureOr<Entity> Lowering::runtimeChoice(Value condition, NodeId at, llvm::func
     for (int side = 0; side < 2; ++side) {
       Block &block = side == 0 ? op.getThenRegion().front() : op.getElseRegion().front();
       sides[side].assign(block.getTerminator()->operand_begin(), block.getTerminator()->operand_end());
-      for (Operation &inner : llvm::make_early_inc_range(block.without_terminator())) inner.moveBefore(op);
+      for (Operation &inner : llvm::make_early_inc_range(block.without_terminator()))
+        inner.moveBefore(op);
     }
     results.clear();
-    for (auto [a, b] : llvm::zip_equal(sides[0], sides[1])) results.push_back(make<kir::SelectOp>(at, a.getType(), condition, a, b));
+    for (auto [a, b] : llvm::zip_equal(sides[0], sides[1]))
+      results.push_back(make<kir::SelectOp>(at, a.getType(), condition, a, b));
     op.erase();
   }
   size_t next = 0;
@@ -258,7 +264,8 @@ Flow Lowering::runRuntimeIf(NodeId id, Value condition) {
     merging.problem.clear();
     std::optional<Entity> entity = merge(a->second, b->second, merging);
     if (!entity) { // an error where the name is used
-      for (auto &values : merging.values) values.resize(std::min(count, values.size()));
+      for (auto &values : merging.values)
+        values.resize(std::min(count, values.size()));
       entity = Entity::ofText(Entity::Unbound, "differs after the branches of " + place + ": " + merging.problem);
     }
     merged.emplace_back(name, *entity);
@@ -301,7 +308,9 @@ LogicalResult Lowering::loopBody(NodeId id, Block &body, ArrayRef<std::string> a
   for (const std::string &name : assigned) {
     auto found = names.find(name);
     if (found == names.end() || llvm::is_contained(carried, name)) continue;
-    if (found->second.kind != Entity::Unbound) found->second = Entity::ofText(Entity::Unbound, ("is updated in " + loop + " and is not carried from one iteration to the next").str());
+    if (found->second.kind != Entity::Unbound)
+      found->second =
+          Entity::ofText(Entity::Unbound, ("is updated in " + loop + " and is not carried from one iteration to the next").str());
   }
   llvm::SaveAndRestore<unsigned> inLoop(frames.back().loops, frames.back().loops + 1);
   Flow flow = runBlock(request.node(id).fields[2].list);
@@ -311,15 +320,19 @@ LogicalResult Lowering::loopBody(NodeId id, Block &body, ArrayRef<std::string> a
 /// A value of exactly the carry's type.
 FailureOr<Value> Lowering::carriedValue(StringRef name, const Entity &entity, Type type, NodeId at) {
   if (entity.kind != Entity::Value && !entity.isUntyped())
-    return error(at) << "carry '" << name << "' of " << placed("loop", at) << ": expected a " << dtypeName(kir::elementType(type)) << " value, got " << describe(entity);
+    return error(at) << "carry '" << name << "' of " << placed("loop", at) << ": expected a " << dtypeName(kir::elementType(type))
+                     << " value, got " << describe(entity);
   FailureOr<Value> value = asValue(entity, at, kir::elementType(type));
   if (failed(value)) return failure();
   ArrayRef<ExtentAttr> own = kir::shapeOf(value->getType()), wanted = kir::shapeOf(type);
-  bool compatible = kir::elementType(value->getType()) == kir::elementType(type) && isa<KirTensorType>(type) == isa<KirTensorType>(value->getType()) && own.size() == wanted.size() &&
-                    llvm::all_of(llvm::zip_equal(own, wanted), [&](auto pair) { return relate(std::get<0>(pair), std::get<1>(pair)) != Relation::Different; });
+  bool compatible = kir::elementType(value->getType()) == kir::elementType(type) &&
+                    isa<KirTensorType>(type) == isa<KirTensorType>(value->getType()) && own.size() == wanted.size() &&
+                    llvm::all_of(llvm::zip_equal(own, wanted),
+                                 [&](auto pair) { return relate(std::get<0>(pair), std::get<1>(pair)) != Relation::Different; });
   if (!compatible) {
     std::string expected = dtypeName(kir::elementType(type)).str() + (isa<KirTensorType>(type) ? " tensor " + spell(wanted) : " scalar");
-    return error(at) << "carry '" << name << "' of " << placed("loop", at) << " keeps its dtype and shape: expected " << expected << ", got " << describe(Entity::ofValue(*value)) << " after the body";
+    return error(at) << "carry '" << name << "' of " << placed("loop", at) << " keeps its dtype and shape: expected " << expected
+                     << ", got " << describe(Entity::ofValue(*value)) << " after the body";
   }
   if (own == wanted) return *value;
   for (auto [a, b] : llvm::zip_equal(wanted, own))
@@ -358,7 +371,8 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(NodeId id, const Entity &do
     builder.setInsertionPointToStart(&body);
     Value coordinate = body.addArgument(builder.getIndexType(), location(id));
     std::vector<std::string> assigned = assignedNames(request.node(id).fields[2].list);
-    bool done = assign(request.node(id).fields[0].id, Entity::ofValue(coordinate), id) == Flow::Next && succeeded(loopBody(id, body, assigned, carried, placed("loop", id)));
+    bool done = assign(request.node(id).fields[0].id, Entity::ofValue(coordinate), id) == Flow::Next &&
+                succeeded(loopBody(id, body, assigned, carried, placed("loop", id)));
     size_t at = 0;
     for (const std::string &name : carried) {
       std::vector<Entity> parts;
@@ -428,11 +442,13 @@ Flow Lowering::runOrdered(NodeId id, const Entity &domain) {
     OpBuilder::InsertionGuard guard(builder);
     Block &body = loop.getBody().emplaceBlock();
     Value coordinate = body.addArgument(builder.getIndexType(), NameLoc::get(builder.getStringAttr(variable), location(target)));
-    for (Value init : inits) body.addArgument(init.getType(), init.getLoc());
+    for (Value init : inits)
+      body.addArgument(init.getType(), init.getLoc());
     builder.setInsertionPointToStart(&body);
     SmallVector<Value> arguments(body.getArguments().drop_front());
     size_t next = 0;
-    for (auto [name, entity] : llvm::zip_equal(carried, schema)) names[name] = rebuild(entity, arguments, next);
+    for (auto [name, entity] : llvm::zip_equal(carried, schema))
+      names[name] = rebuild(entity, arguments, next);
     names[variable] = Entity::ofValue(coordinate);
     if (failed(loopBody(id, body, assigned, carried, place))) return Flow::Failed;
     SmallVector<Value> yielded;
@@ -443,7 +459,8 @@ Flow Lowering::runOrdered(NodeId id, const Entity &domain) {
         error(id) << "carry '" << name << "' of " << place << " " << now.text;
         return Flow::Failed;
       }
-      if (failed(matchStructure(entity, now, id, "carry '" + Twine(name) + "'")) || failed(flatten(now, id, parts, name))) return Flow::Failed;
+      if (failed(matchStructure(entity, now, id, "carry '" + Twine(name) + "'")) || failed(flatten(now, id, parts, name)))
+        return Flow::Failed;
       for (const Entity &part : parts) {
         FailureOr<Value> value = carriedValue(name, part, inits[yielded.size()].getType(), id);
         if (failed(value)) return Flow::Failed;
@@ -455,9 +472,11 @@ Flow Lowering::runOrdered(NodeId id, const Entity &domain) {
   SmallVector<Value> results(loop.getResults());
   size_t next = 0;
   auto &after = frames.back().names;
-  for (const std::string &name : assigned) after[name] = Entity::ofText(Entity::Unbound, "is assigned only inside " + place);
+  for (const std::string &name : assigned)
+    after[name] = Entity::ofText(Entity::Unbound, "is assigned only inside " + place);
   after[variable] = Entity::ofText(Entity::Unbound, "is the variable of " + place + " and has no value after it");
-  for (auto [name, entity] : llvm::zip_equal(carried, schema)) after[name] = rebuild(entity, results, next);
+  for (auto [name, entity] : llvm::zip_equal(carried, schema))
+    after[name] = rebuild(entity, results, next);
   return Flow::Next;
 }
 
@@ -468,7 +487,8 @@ Flow Lowering::runParallel(NodeId id, const Entity &parallel) {
   std::string place = placed("I.parallel loop", id);
   std::vector<std::string> assigned = assignedNames(node.fields[2].list), variables = assignedNames(target);
   SmallVector<Value> domains;
-  for (const Entity &item : parallel.items()) domains.push_back(item.value);
+  for (const Entity &item : parallel.items())
+    domains.push_back(item.value);
   auto loop = make<kir::ParallelOp>(id, domains);
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -481,13 +501,16 @@ Flow Lowering::runParallel(NodeId id, const Entity &parallel) {
     }
     builder.setInsertionPointToStart(&body);
     if (assign(target, tuple ? Entity::ofTuple(coordinates) : coordinates[0], target) == Flow::Failed) return Flow::Failed;
-    for (const std::string &name : variables) llvm::erase(assigned, name);
+    for (const std::string &name : variables)
+      llvm::erase(assigned, name);
     llvm::SaveAndRestore<unsigned> inParallel(frames.back().parallels, frames.back().parallels + 1);
     if (failed(loopBody(id, body, assigned, {}, place))) return Flow::Failed;
     make<kir::YieldOp>(id);
   }
   auto &after = frames.back().names;
-  for (const std::string &name : assigned) after[name] = Entity::ofText(Entity::Unbound, "is assigned only inside " + place);
-  for (const std::string &name : variables) after[name] = Entity::ofText(Entity::Unbound, "is the variable of " + place + " and has no value after it");
+  for (const std::string &name : assigned)
+    after[name] = Entity::ofText(Entity::Unbound, "is assigned only inside " + place);
+  for (const std::string &name : variables)
+    after[name] = Entity::ofText(Entity::Unbound, "is the variable of " + place + " and has no value after it");
   return Flow::Next;
 }

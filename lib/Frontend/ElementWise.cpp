@@ -5,7 +5,6 @@ using namespace mlir;
 using namespace intent;
 using namespace intent::frontend;
 
-
 FailureOr<Entity> Lowering::lowerUnary(Call &call) {
   auto kind = static_cast<UnaryKind>(call.intrinsic->kind);
   std::string operation = ("I." + call.intrinsic->path).str();
@@ -14,7 +13,9 @@ FailureOr<Entity> Lowering::lowerUnary(Call &call) {
   if (kind != UnaryKind::Abs && call[0].isLiteral() && !isa<FloatType>(kir::elementType(value->getType())))
     value = asValue(call[0], call.nodes[0], builder.getF64Type()); // an integer literal takes a float dtype here
   Type element = kir::elementType(value->getType());
-  if (failed(kind == UnaryKind::Abs ? requireArithmetic(element, call.nodes[0], operation) : requireFloat(element, call.nodes[0], operation))) return failure();
+  if (failed(kind == UnaryKind::Abs ? requireArithmetic(element, call.nodes[0], operation)
+                                    : requireFloat(element, call.nodes[0], operation)))
+    return failure();
   bool flags[2] = {false, false};
   for (unsigned i = 0; i < 2 && i + 1 < call.arguments.size(); ++i) {
     if (!call.has(i + 1)) continue;
@@ -28,7 +29,8 @@ FailureOr<Entity> Lowering::lowerUnary(Call &call) {
 }
 
 FailureOr<Entity> Lowering::lowerBinary(Call &call) {
-  return arithmetic(static_cast<BinaryKind>(call.intrinsic->kind), ("I." + call.intrinsic->path).str(), {call[0], call.nodes[0], "lhs"}, {call[1], call.nodes[1], "rhs"}, call.node);
+  return arithmetic(static_cast<BinaryKind>(call.intrinsic->kind), ("I." + call.intrinsic->path).str(), {call[0], call.nodes[0], "lhs"},
+                    {call[1], call.nodes[1], "rhs"}, call.node);
 }
 
 FailureOr<Entity> Lowering::lowerFdiv(Call &call) {
@@ -48,7 +50,8 @@ FailureOr<Entity> Lowering::lowerFdiv(Call &call) {
   if (flags[1] && !flags[0]) return error(call.node) << "I.fdiv: flush_to_zero=True needs approximate=True";
   values = alike(operands, call.node, "I.fdiv");
   if (failed(values)) return failure();
-  return Entity::ofValue(make<kir::BinaryOp>(call.node, (*values)[0].getType(), BinaryKind::Div, (*values)[0], (*values)[1], flags[0], flags[1]));
+  return Entity::ofValue(
+      make<kir::BinaryOp>(call.node, (*values)[0].getType(), BinaryKind::Div, (*values)[0], (*values)[1], flags[0], flags[1]));
 }
 
 FailureOr<Entity> Lowering::lowerFma(Call &call) {

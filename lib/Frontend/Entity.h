@@ -23,12 +23,13 @@ struct Bounds {
 
 struct Entity {
   enum Kind {
-    Unbound,   // a name that cannot be used; `text` says why
-    Literal,   // a compile-time value, without a dtype yet
-    Value,     // a scalar or tensor
-    View,      // `value` has a view type, `text` is the parameter's name
-    Domain,    // `value` has a domain type
-    Tuple, Record,
+    Unbound, // a name that cannot be used; `text` says why
+    Literal, // a compile-time value, without a dtype yet
+    Value,   // a scalar or tensor
+    View,    // `value` has a view type, `text` is the parameter's name
+    Domain,  // `value` has a domain type
+    Tuple,
+    Record,
     Function,  // an @intent.fn
     Intrinsic, // an operation or namespace of the language, `text` is its path
     Module,    // `text` is its path in Python

@@ -119,7 +119,8 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
       auto found = frames.back().function->names.find(path);
       if (found == frames.back().function->names.end()) return error(id) << "'" << path << "' is not defined";
       FailureOr<Entity> entity = meaningOf(found->second, id);
-      if (succeeded(entity) && entity->kind == Entity::Module && entity->text != "intent" && entity->text != "intent.language") entity->text = path;
+      if (succeeded(entity) && entity->kind == Entity::Module && entity->text != "intent" && entity->text != "intent.language")
+        entity->text = path;
       return entity;
     }
     Meaning meaning;
@@ -134,7 +135,8 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
     return meaningOf(meaning, id);
   }
   case Entity::EnumClass: {
-    if (!llvm::is_contained(base.meaning->names, attribute)) return error(id) << "enum " << base.text << " has no member '" << attribute << "'";
+    if (!llvm::is_contained(base.meaning->names, attribute))
+      return error(id) << "enum " << base.text << " has no member '" << attribute << "'";
     Constant member;
     member.kind = Constant::Enum;
     member.text = base.text;
@@ -157,7 +159,8 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
 
 Entity Lowering::shapeEntity(ArrayRef<ExtentAttr> shape, NodeId at) {
   std::vector<Entity> items;
-  for (ExtentAttr extent : shape) items.push_back(Entity::ofValue(extentValue(extent, at)));
+  for (ExtentAttr extent : shape)
+    items.push_back(Entity::ofValue(extentValue(extent, at)));
   return Entity::ofTuple(std::move(items));
 }
 
@@ -216,7 +219,9 @@ FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element
       if (failed(value)) return failure();
       sides[side] = *value;
     }
-    FailureOr<Entity> chosen = selectEntities({Entity::ofValue(entity.value), at, "condition"}, {Entity::ofValue(sides[0]), at, "true value"}, {Entity::ofValue(sides[1]), at, "false value"}, at);
+    FailureOr<Entity> chosen =
+        selectEntities({Entity::ofValue(entity.value), at, "condition"}, {Entity::ofValue(sides[0]), at, "true value"},
+                       {Entity::ofValue(sides[1]), at, "false value"}, at);
     if (failed(chosen)) return failure();
     return chosen->value;
   }
@@ -234,7 +239,8 @@ FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element
 FailureOr<Value> Lowering::asTensor(const Entity &entity, NodeId at, const Twine &what) {
   if (entity.isTensor()) return entity.value;
   if (entity.kind == Entity::Choice && isa<KirTensorType>(entity.value.getType())) return asValue(entity, at);
-  if (entity.isScalar() || entity.kind == Entity::Choice || entity.isNumber()) return error(at) << what << ": expected a tensor, got " << describe(entity);
+  if (entity.isScalar() || entity.kind == Entity::Choice || entity.isNumber())
+    return error(at) << what << ": expected a tensor, got " << describe(entity);
   return asValue(entity, at);
 }
 
@@ -250,7 +256,8 @@ FailureOr<Value> Lowering::asIndex(const Entity &entity, NodeId at, const Twine 
 
 FailureOr<Value> Lowering::asCondition(const Entity &entity, NodeId at, StringRef where) {
   if (entity.isScalar() && entity.value.getType().isInteger(1)) return entity.value;
-  if (entity.isTensor()) return error(at) << where << " takes a scalar condition, got " << describe(entity) << "; use I.select, and & | ~ on tensors";
+  if (entity.isTensor())
+    return error(at) << where << " takes a scalar condition, got " << describe(entity) << "; use I.select, and & | ~ on tensors";
   return error(at) << where << " takes a bool condition, got " << describe(entity) << "; compare it";
 }
 
@@ -290,7 +297,8 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
       if (*after != isAnd) result = Entity::ofBool(*after);
       continue;
     }
-    result = Entity::ofValue(make<kir::BinaryOp>(id, result.value.getType(), isAnd ? BinaryKind::And : BinaryKind::Or, result.value, next->value, false, false));
+    result = Entity::ofValue(
+        make<kir::BinaryOp>(id, result.value.getType(), isAnd ? BinaryKind::And : BinaryKind::Or, result.value, next->value, false, false));
   }
   if (result.kind == Entity::Unbound) return error(id) << "'" << spelling << "' has no operands";
   return result;

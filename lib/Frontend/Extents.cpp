@@ -54,7 +54,8 @@ Value Lowering::representative(Value scalar) {
   if (op && op->getNumRegions() == 0 && isMemoryEffectFree(op)) {
     std::string key;
     llvm::raw_string_ostream os(key);
-    os << op->getName().getStringRef() << ' ' << op->getAttrDictionary().getAsOpaquePointer() << ' ' << scalar.getType().getAsOpaquePointer();
+    os << op->getName().getStringRef() << ' ' << op->getAttrDictionary().getAsOpaquePointer() << ' '
+       << scalar.getType().getAsOpaquePointer();
     for (Value operand : op->getOperands()) {
       auto operandKnown = representatives.find(operand);
       os << ' ' << (operandKnown == representatives.end() ? operand : operandKnown->second).getAsOpaquePointer();
@@ -98,7 +99,8 @@ Value Lowering::unique(Operation *op, bool reads) {
 Value Lowering::indexOp(BinaryKind kind, Value l, Value r, NodeId at) {
   std::optional<int64_t> a = extentOf(l).getConstant(), b = extentOf(r).getConstant();
   bool additive = kind == BinaryKind::Add || kind == BinaryKind::Sub;
-  if (additive && a && b && std::abs(*a) < (1LL << 62) && std::abs(*b) < (1LL << 62)) return indexConstant(kind == BinaryKind::Add ? *a + *b : *a - *b, at);
+  if (additive && a && b && std::abs(*a) < (1LL << 62) && std::abs(*b) < (1LL << 62))
+    return indexConstant(kind == BinaryKind::Add ? *a + *b : *a - *b, at);
   if (additive && b == 0) return l;
   if (kind == BinaryKind::Add && a == 0) return r;
   return make<kir::BinaryOp>(at, l.getType(), kind, l, r, false, false);
@@ -141,7 +143,8 @@ ExtentAttr Lowering::publish(ExtentAttr extent) {
 }
 
 KirTensorType Lowering::tensorType(Type element, ArrayRef<ExtentAttr> shape) {
-  for (ExtentAttr extent : shape) publish(extent);
+  for (ExtentAttr extent : shape)
+    publish(extent);
   return KirTensorType::get(context, element, shape);
 }
 
@@ -203,7 +206,8 @@ FailureOr<ExtentAttr> Lowering::requireEqual(ExtentAttr a, ExtentAttr b, NodeId 
 
 FailureOr<Shape> Lowering::broadcastShapes(ArrayRef<Operand> operands, ArrayRef<Value> values, NodeId at) {
   size_t rank = 0;
-  for (Value value : values) rank = std::max(rank, kir::shapeOf(value.getType()).size());
+  for (Value value : values)
+    rank = std::max(rank, kir::shapeOf(value.getType()).size());
   Shape shape(rank, known(1));
   SmallVector<unsigned> owner(rank, 0);
   for (auto [i, value] : llvm::enumerate(values)) {
@@ -220,8 +224,8 @@ FailureOr<Shape> Lowering::broadcastShapes(ArrayRef<Operand> operands, ArrayRef<
         const Operand &first = operands[owner[axis]], &second = operands[i];
         ArrayRef<ExtentAttr> other = kir::shapeOf(values[owner[axis]].getType());
         InFlightDiagnostic diagnostic = error(at);
-        diagnostic << "shapes " << spell(other) << " and " << spell(own) << " do not broadcast: extents " << spell(shape[axis]) << " and " << spell(extent) << " of axis "
-                   << static_cast<unsigned>(axis) << " are neither equal nor 1";
+        diagnostic << "shapes " << spell(other) << " and " << spell(own) << " do not broadcast: extents " << spell(shape[axis]) << " and "
+                   << spell(extent) << " of axis " << static_cast<unsigned>(axis) << " are neither equal nor 1";
         note(diagnostic, first.node, Twine(first.role.empty() ? "operand" : first.role) + " has shape " + spell(other));
         note(diagnostic, second.node, Twine(second.role.empty() ? "operand" : second.role) + " has shape " + spell(own));
         return diagnostic;
@@ -246,7 +250,8 @@ Value Lowering::repeat(Value value, ArrayRef<ExtentAttr> shape, ArrayRef<int64_t
   SmallVector<int64_t> composed(axes);
   while (auto inner = value.getDefiningOp<kir::BroadcastOp>()) {
     SmallVector<int64_t> through;
-    for (int64_t axis : inner.getAxes()) through.push_back(composed[axis]);
+    for (int64_t axis : inner.getAxes())
+      through.push_back(composed[axis]);
     composed = std::move(through);
     value = inner.getValue();
   }

@@ -100,15 +100,19 @@ LogicalResult Lowering::bindConstexprs(const Function &function) {
 
 FailureOr<std::string> Lowering::boundDtype(StringRef typeVar, NodeId at) {
   auto found = request.types.find(typeVar.str());
-  if (found == request.types.end()) return error(at) << "type variable '" << typeVar << "' is not bound: pass types={\"" << typeVar << "\": ...}";
+  if (found == request.types.end())
+    return error(at) << "type variable '" << typeVar << "' is not bound: pass types={\"" << typeVar << "\": ...}";
   for (const Function &function : request.functions) {
     for (const Parameter &p : function.parameters)
       if (p.typeVar == typeVar && !p.dtypes.empty() && !llvm::is_contained(p.dtypes, found->second))
-        return error(at) << "type variable '" << typeVar << "': expected one of " << llvm::join(p.dtypes, ", ") << ", got " << found->second;
+        return error(at) << "type variable '" << typeVar << "': expected one of " << llvm::join(p.dtypes, ", ") << ", got "
+                         << found->second;
     for (const auto &entry : function.names) {
       const Meaning &meaning = entry.second;
-      if (meaning.kind == Meaning::TypeVar && meaning.text == typeVar && !meaning.names.empty() && !llvm::is_contained(meaning.names, found->second))
-        return error(at) << "type variable '" << typeVar << "': expected one of " << llvm::join(meaning.names, ", ") << ", got " << found->second;
+      if (meaning.kind == Meaning::TypeVar && meaning.text == typeVar && !meaning.names.empty() &&
+          !llvm::is_contained(meaning.names, found->second))
+        return error(at) << "type variable '" << typeVar << "': expected one of " << llvm::join(meaning.names, ", ") << ", got "
+                         << found->second;
     }
   }
   return found->second;
@@ -133,7 +137,8 @@ FailureOr<Type> Lowering::viewType(const Parameter &p, NamedAttrList &attributes
     if (found == constexprs.end()) return std::optional<int64_t>();
     const Constant &value = found->second;
     if (value.kind != Constant::Int || value.integer < 0 || value.integer > INT64_MAX)
-      return error(p.node) << "parameter '" << p.name << "': constexpr '" << name << "' stands for an extent and must be a non-negative int, got " << value.spell();
+      return error(p.node) << "parameter '" << p.name << "': constexpr '" << name
+                           << "' stands for an extent and must be a non-negative int, got " << value.spell();
     return std::optional<int64_t>(static_cast<int64_t>(value.integer));
   };
   Shape shape;
@@ -179,7 +184,8 @@ LogicalResult Lowering::buildInterface(const Function &function, ModuleOp module
     attributes.append("kir.name", builder.getStringAttr(p.name));
     FailureOr<Type> type = p.kind == Parameter::View ? viewType(p, attributes) : parameterDtype(p);
     if (failed(type)) return failure();
-    if (p.kind == Parameter::Scalar && p.fallback && failed(literalAttr(*p.fallback, *type, p.node))) return failure(); // the launcher binds it
+    if (p.kind == Parameter::Scalar && p.fallback && failed(literalAttr(*p.fallback, *type, p.node)))
+      return failure(); // the launcher binds it
     types.push_back(*type);
     argumentAttributes.push_back(attributes.getDictionary(context));
     locations.push_back(NameLoc::get(builder.getStringAttr(p.name), location(p.node)));

@@ -86,7 +86,8 @@ const Intrinsic intrinsics[] = {
     {"vecmat", "vector, matrix, *, acc_dtype, transpose=", &L::lowerVecmat},
     {"matmul", "lhs, rhs, *, acc_dtype, transpose_lhs=, transpose_rhs=", &L::lowerMatmul},
     {"outer", "lhs, rhs", &L::lowerOuter},
-    {"scaled_contract", "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=, acc_dtype", nullptr},
+    {"scaled_contract",
+     "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=, acc_dtype", nullptr},
     {"scaled_matmul", "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, group_size, acc_dtype", nullptr},
     {"sparse_contract", "compressed, metadata, dense_rhs, *, format, reduce, batch=, acc_dtype", nullptr},
     {"sparse_matmul", "compressed, metadata, rhs, *, format, acc_dtype", nullptr},
@@ -123,14 +124,16 @@ namespace intent::frontend {
 const Intrinsic *findIntrinsic(StringRef path) {
   static const llvm::StringMap<const Intrinsic *> table = [] {
     llvm::StringMap<const Intrinsic *> map;
-    for (const Intrinsic &intrinsic : intrinsics) map[intrinsic.path] = &intrinsic;
+    for (const Intrinsic &intrinsic : intrinsics)
+      map[intrinsic.path] = &intrinsic;
     return map;
   }();
   return table.lookup(path);
 }
 
 bool isNamespace(StringRef path) {
-  if (llvm::is_contained({"quant", "quant.q8_k", "quant.q4_k", "e2m1", "e4m3", "e5m2", "e8m0"}, path)) return true; // formats: not lowered yet
+  if (llvm::is_contained({"quant", "quant.q8_k", "quant.q4_k", "e2m1", "e4m3", "e5m2", "e8m0"}, path))
+    return true; // formats: not lowered yet
   return llvm::any_of(intrinsics, [&](const Intrinsic &i) { return i.path.starts_with((path + ".").str()); });
 }
 
@@ -138,7 +141,8 @@ std::optional<Constant> languageConstant(StringRef path) {
   if (path == "inf") return Constant::ofFloat(std::numeric_limits<double>::infinity());
   if (path == "pi") return Constant::ofFloat(0x1.921fb54442d18p+1);
   if (path == "LOG2E") return Constant::ofFloat(0x1.71547652b82fep+0);
-  static const StringRef dtypes[] = {"bool", "index", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2"};
+  static const StringRef dtypes[] = {"bool", "index", "i8",  "i16",  "i32", "i64", "u8",       "u16",
+                                     "u32",  "u64",   "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2"};
   if (llvm::is_contained(dtypes, path)) return Constant::ofDtype(path);
   return std::nullopt;
 }

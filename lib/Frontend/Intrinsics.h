@@ -38,7 +38,7 @@ struct Call {
   const Intrinsic *intrinsic = nullptr;
   NodeId node = noNode;
   std::vector<std::optional<Entity>> arguments;
-  llvm::SmallVector<NodeId> nodes; // the call itself where an argument is omitted
+  llvm::SmallVector<NodeId> nodes;         // the call itself where an argument is omitted
   llvm::SmallVector<std::string> keywords; // of `I.record`
 
   const Entity &operator[](unsigned i) const { return *arguments[i]; }

@@ -190,7 +190,8 @@ FailureOr<bool> Lowering::foldCompare(StringRef op, const Constant &l, const Con
 //===- compile-time arguments --------------------------------------------------------------------------===//
 
 FailureOr<int64_t> Lowering::constantInt(const Entity &entity, NodeId at, const Twine &what) {
-  if (entity.isLiteral(Constant::Int) && !entity.constant->tooWide && entity.constant->integer >= INT64_MIN && entity.constant->integer <= INT64_MAX)
+  if (entity.isLiteral(Constant::Int) && !entity.constant->tooWide && entity.constant->integer >= INT64_MIN &&
+      entity.constant->integer <= INT64_MAX)
     return static_cast<int64_t>(entity.constant->integer);
   if (entity.isScalar() && (entity.value.getType().isIndex() || entity.value.getType().isInteger(64)))
     if (std::optional<int64_t> value = extentOf(entity.value).getConstant()) return *value;

@@ -10,12 +10,12 @@
 
 namespace intent::frontend {
 
+using kir::ExtentAttr;
+using kir::KirTensorType;
 using mlir::FailureOr;
 using mlir::LogicalResult;
 using mlir::Type;
 using mlir::Value;
-using kir::ExtentAttr;
-using kir::KirTensorType;
 using Shape = llvm::SmallVector<ExtentAttr>;
 
 /// How a statement ends.
@@ -56,8 +56,7 @@ struct Merging {
 
 class Lowering {
 public:
-  Lowering(const Request &request, mlir::MLIRContext *context)
-      : request(request), context(context), builder(context) {}
+  Lowering(const Request &request, mlir::MLIRContext *context) : request(request), context(context), builder(context) {}
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   using Handler = FailureOr<Entity> (Lowering::*)(Call &);
@@ -158,7 +157,8 @@ private:
   FailureOr<Entity> evaluateSubscript(NodeId node);
   FailureOr<std::vector<IndexItem>> evaluateIndices(NodeId slice);
   FailureOr<Entity> subscript(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
-  FailureOr<llvm::SmallVector<Value>> resolveIndices(llvm::ArrayRef<ExtentAttr> shape, const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  FailureOr<llvm::SmallVector<Value>> resolveIndices(llvm::ArrayRef<ExtentAttr> shape, const Entity &base, llvm::ArrayRef<IndexItem> items,
+                                                     NodeId at);
   FailureOr<Value> indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis);
   FailureOr<Entity> readItems(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
   LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode);
@@ -173,6 +173,7 @@ private:
   FailureOr<Entity> callRange(llvm::ArrayRef<Argument> arguments, NodeId at);
   FailureOr<Entity> bindParameter(const Parameter &parameter, const Entity &argument, NodeId at);
   LogicalResult bindArguments(const Intrinsic &intrinsic, llvm::ArrayRef<Argument> arguments, Call &call);
+
 public:
   // -- handlers of intrinsics: Regions.cpp
   FailureOr<Entity> lowerDomain(Call &call);
@@ -242,7 +243,8 @@ private:
   Flow runOrdered(NodeId node, const Entity &domain);
   Flow runParallel(NodeId node, const Entity &parallel);
   std::vector<std::string> assignedNames(llvm::ArrayRef<NodeId> statements);
-  FailureOr<Entity> runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen, llvm::function_ref<FailureOr<Entity>()> makeElse);
+  FailureOr<Entity> runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen,
+                                  llvm::function_ref<FailureOr<Entity>()> makeElse);
   std::optional<Entity> merge(const Entity &a, const Entity &b, Merging &merging);
   void bindMerged(Entity &entity, mlir::ValueRange results, size_t &next);
   bool same(const Entity &a, const Entity &b);
@@ -250,7 +252,8 @@ private:
   kir::IfOp openIf(Value condition, NodeId at);
   kir::IfOp closeIf(kir::IfOp open, Merging &merging, NodeId at);
   FailureOr<llvm::SmallVector<Type>> carryElements(NodeId node, const Entity &domain, llvm::ArrayRef<std::string> carried);
-  LogicalResult loopBody(NodeId node, mlir::Block &body, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried, const llvm::Twine &loop);
+  LogicalResult loopBody(NodeId node, mlir::Block &body, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried,
+                         const llvm::Twine &loop);
   FailureOr<Value> carriedValue(llvm::StringRef name, const Entity &entity, Type type, NodeId at);
   std::string placed(llvm::StringRef what, NodeId node);
 
@@ -268,15 +271,15 @@ private:
   kir::KernelOp kernel;
   std::deque<Frame> frames; // a call pushes one; references to the others stay
   std::map<std::string, Constant> constexprs;
-  llvm::DenseMap<Value, ExtentAttr> extents;     // of index and i64 scalars
-  llvm::DenseMap<Value, Value> representatives;  // of equal scalar expressions
+  llvm::DenseMap<Value, ExtentAttr> extents;    // of index and i64 scalars
+  llvm::DenseMap<Value, Value> representatives; // of equal scalar expressions
   std::map<std::string, llvm::SmallVector<Value, 1>> expressions;
-  std::vector<Leaf> leaves;                      // atom "#k" is leaves[k] until `renameAtoms`
+  std::vector<Leaf> leaves; // atom "#k" is leaves[k] until `renameAtoms`
   std::vector<Checked> checked;
-  llvm::StringSet<> symbols;                     // view symbols
+  llvm::StringSet<> symbols; // view symbols
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
-  uint64_t writes = 0;                           // lowered so far: reads between two are equal
-  uint64_t work = 0;                             // evaluated nodes
+  uint64_t writes = 0; // lowered so far: reads between two are equal
+  uint64_t work = 0;   // evaluated nodes
 };
 
 } // namespace intent::frontend

@@ -11,17 +11,26 @@ struct Operator {
   std::optional<BinaryKind> kind; // none: '**' and '@'
 };
 const Operator operators[] = {
-    {"Add", "+", BinaryKind::Add},        {"Sub", "-", BinaryKind::Sub},     {"Mult", "*", BinaryKind::Mul},      {"Div", "/", BinaryKind::Div},
-    {"FloorDiv", "//", BinaryKind::FloorDiv}, {"Mod", "%", BinaryKind::Mod}, {"Pow", "**", std::nullopt},         {"LShift", "<<", BinaryKind::Shl},
-    {"RShift", ">>", BinaryKind::Shr},    {"BitAnd", "&", BinaryKind::And},  {"BitOr", "|", BinaryKind::Or},      {"BitXor", "^", BinaryKind::Xor},
+    {"Add", "+", BinaryKind::Add},
+    {"Sub", "-", BinaryKind::Sub},
+    {"Mult", "*", BinaryKind::Mul},
+    {"Div", "/", BinaryKind::Div},
+    {"FloorDiv", "//", BinaryKind::FloorDiv},
+    {"Mod", "%", BinaryKind::Mod},
+    {"Pow", "**", std::nullopt},
+    {"LShift", "<<", BinaryKind::Shl},
+    {"RShift", ">>", BinaryKind::Shr},
+    {"BitAnd", "&", BinaryKind::And},
+    {"BitOr", "|", BinaryKind::Or},
+    {"BitXor", "^", BinaryKind::Xor},
 };
 struct Comparison {
   StringRef node, spelling;
   ComparePredicate predicate;
 };
 const Comparison comparisons[] = {
-    {"Eq", "==", ComparePredicate::Eq}, {"NotEq", "!=", ComparePredicate::Ne}, {"Lt", "<", ComparePredicate::Lt},
-    {"LtE", "<=", ComparePredicate::Le}, {"Gt", ">", ComparePredicate::Gt},    {"GtE", ">=", ComparePredicate::Ge},
+    {"Eq", "==", ComparePredicate::Eq},  {"NotEq", "!=", ComparePredicate::Ne}, {"Lt", "<", ComparePredicate::Lt},
+    {"LtE", "<=", ComparePredicate::Le}, {"Gt", ">", ComparePredicate::Gt},     {"GtE", ">=", ComparePredicate::Ge},
 };
 } // namespace
 
@@ -42,7 +51,8 @@ FailureOr<SmallVector<Value>> Lowering::sameDtype(ArrayRef<Operand> operands, No
       element = own;
     } else if (own != element) {
       InFlightDiagnostic diagnostic = error(at);
-      diagnostic << operation << ": operands share a dtype, got " << dtypeName(element) << " and " << dtypeName(own) << "; convert one with I.cast";
+      diagnostic << operation << ": operands share a dtype, got " << dtypeName(element) << " and " << dtypeName(own)
+                 << "; convert one with I.cast";
       note(diagnostic, typed->node, Twine(typed->role.empty() ? "operand" : typed->role) + " is " + describe(typed->entity));
       note(diagnostic, operand.node, Twine(operand.role.empty() ? "operand" : operand.role) + " is " + describe(operand.entity));
       return diagnostic;
@@ -69,12 +79,15 @@ FailureOr<SmallVector<Value>> Lowering::alike(ArrayRef<Operand> operands, NodeId
   if (llvm::none_of(*values, [](Value v) { return isa<KirTensorType>(v.getType()); })) return values;
   FailureOr<Shape> shape = broadcastShapes(operands, *values, at);
   if (failed(shape)) return failure();
-  for (auto [value, operand] : llvm::zip_equal(*values, operands)) value = broadcastTo(value, *shape, operand.node);
+  for (auto [value, operand] : llvm::zip_equal(*values, operands))
+    value = broadcastTo(value, *shape, operand.node);
   return values;
 }
 
 LogicalResult Lowering::requireArithmetic(Type element, NodeId at, StringRef operation) {
-  if (isF8(element)) return error(at) << operation << " does not take " << dtypeName(element) << ": 8-bit floats are stored, cast, compared, selected and contracted; convert with I.cast first";
+  if (isF8(element))
+    return error(at) << operation << " does not take " << dtypeName(element)
+                     << ": 8-bit floats are stored, cast, compared, selected and contracted; convert with I.cast first";
   if (element.isInteger(1)) return error(at) << operation << " does not take bool; use & | ^ ~ or convert with I.cast";
   return success();
 }
@@ -136,8 +149,10 @@ FailureOr<Entity> Lowering::arithmetic(BinaryKind kind, StringRef spelling, Oper
   } else if (failed(requireArithmetic(element, at, operation))) {
     return failure();
   }
-  if (llvm::is_contained({BinaryKind::Shl, BinaryKind::Shr}, kind) && isFloat) return error(at) << operation << " takes integers, got " << dtypeName(element);
-  if (kind == BinaryKind::Div && !isFloat) return error(at) << "'/' takes floats, got " << dtypeName(element) << "; use // for integers, or convert with I.cast";
+  if (llvm::is_contained({BinaryKind::Shl, BinaryKind::Shr}, kind) && isFloat)
+    return error(at) << operation << " takes integers, got " << dtypeName(element);
+  if (kind == BinaryKind::Div && !isFloat)
+    return error(at) << "'/' takes floats, got " << dtypeName(element) << "; use // for integers, or convert with I.cast";
   if (llvm::is_contained({BinaryKind::FloorDiv, BinaryKind::Mod}, kind) && isFloat) return unsupported(at) << operation << " on floats";
   values = alike({l, r}, at, operation);
   if (failed(values)) return failure();
@@ -162,9 +177,11 @@ FailureOr<Entity> Lowering::power(Operand base, Operand exponent, NodeId at) {
   if (failed(requireArithmetic(element, at, "'**'"))) return failure();
   WideInt count = exponent.entity.constant->integer;
   bool negative = count < 0;
-  if (negative && !isa<FloatType>(element)) return error(exponent.node) << "'**' with a negative exponent takes floats, got " << dtypeName(element);
+  if (negative && !isa<FloatType>(element))
+    return error(exponent.node) << "'**' with a negative exponent takes floats, got " << dtypeName(element);
   if (negative) count = -count;
-  if (count > 1 << 20) return error(exponent.node) << "'**' takes an exponent of magnitude up to 1048576, got " << exponent.entity.constant->spell();
+  if (count > 1 << 20)
+    return error(exponent.node) << "'**' takes an exponent of magnitude up to 1048576, got " << exponent.entity.constant->spell();
   auto one = [&]() -> Value {
     Value scalar = *literalValue(Constant::ofInt(1), element, at);
     return isa<KirTensorType>(type) ? broadcastTo(scalar, kir::shapeOf(type), at) : scalar;
@@ -185,7 +202,8 @@ FailureOr<Entity> Lowering::evaluateUnaryOp(NodeId id) {
   // Chains of signs are walked, not recursed into.
   SmallVector<NodeId> chain;
   NodeId operand = id;
-  for (; request.node(operand).kind == NodeKind::UnaryOp; operand = request.node(operand).fields[1].id) chain.push_back(operand);
+  for (; request.node(operand).kind == NodeKind::UnaryOp; operand = request.node(operand).fields[1].id)
+    chain.push_back(operand);
   FailureOr<Entity> value = evaluate(operand);
   for (NodeId at : llvm::reverse(chain)) {
     if (failed(value)) return failure();
@@ -276,7 +294,8 @@ FailureOr<Entity> Lowering::evaluateCompare(NodeId id) {
       term = compare(found->spelling, {*left, leftNode, "left operand"}, {*right, comparator, "right operand"}, id);
     }
     if (failed(term)) return failure();
-    if (ops.size() > 1 && term->isTensor()) return error(id) << "a chained comparison takes scalars, got " << describe(*term) << "; join comparisons with &";
+    if (ops.size() > 1 && term->isTensor())
+      return error(id) << "a chained comparison takes scalars, got " << describe(*term) << "; join comparisons with &";
     if (result.kind == Entity::Unbound) {
       result = *term;
     } else if (std::optional<bool> known = truth(result)) {

@@ -57,7 +57,9 @@ static TypedAttr identityOf(BinaryKind kind, Type element) {
 }
 
 Value Lowering::reduceValue(StringRef kind, Value tensor, ArrayRef<int64_t> axes, NodeId at) {
-  BinaryKind op = kind == "sum" || kind == "mean" ? BinaryKind::Add : kind == "prod" ? BinaryKind::Mul : kind == "max" ? BinaryKind::Maximum
+  BinaryKind op = kind == "sum" || kind == "mean" ? BinaryKind::Add
+                  : kind == "prod"                ? BinaryKind::Mul
+                  : kind == "max"                 ? BinaryKind::Maximum
                   : kind == "min"                 ? BinaryKind::Minimum
                   : kind == "any"                 ? BinaryKind::Or
                                                   : BinaryKind::And;
@@ -106,15 +108,18 @@ FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {
     keepdims = *keep;
   }
   Type element = kir::elementType(value->getType()), acc = element;
-  if (kind == "mean" && !isa<FloatType>(element)) return error(call.nodes[0]) << operation << " takes floats, got " << dtypeName(element) << "; convert with I.cast";
+  if (kind == "mean" && !isa<FloatType>(element))
+    return error(call.nodes[0]) << operation << " takes floats, got " << dtypeName(element) << "; convert with I.cast";
   if (kind == "sum" || kind == "mean") acc = widened(element);
   if (!boolean && call.has(2) && !call[2].isLiteral(Constant::None)) {
     FailureOr<Type> given = constantDtype(call[2], call.nodes[2]);
     if (failed(given)) return failure();
-    if (kind == "mean" && !isa<FloatType>(*given)) return error(call.nodes[2]) << operation << ": acc_dtype is a float, got " << dtypeName(*given);
+    if (kind == "mean" && !isa<FloatType>(*given))
+      return error(call.nodes[2]) << operation << ": acc_dtype is a float, got " << dtypeName(*given);
     acc = *given;
   }
-  if (boolean && !element.isInteger(1)) return error(call.nodes[0]) << operation << " takes bool, got " << dtypeName(element) << "; compare first";
+  if (boolean && !element.isInteger(1))
+    return error(call.nodes[0]) << operation << " takes bool, got " << dtypeName(element) << "; compare first";
   if (!boolean && acc.isInteger(1)) return error(call.nodes[0]) << operation << " does not take bool; use I.reduce.any or I.reduce.all";
   if ((kind == "sum" || kind == "prod" || kind == "mean") && failed(requireArithmetic(acc, call.nodes[0], operation))) return failure();
   FailureOr<Value> converted = castValue(*value, acc, call.node);
@@ -122,7 +127,8 @@ FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {
   Value result = reduceValue(kind, *converted, *axes, call.node);
   if (kind == "mean") {
     ExtentAttr count = known(1);
-    for (int64_t axis : *axes) count = count * shape[axis];
+    for (int64_t axis : *axes)
+      count = count * shape[axis];
     // An extent such as N - 1 may be negative where the axis is empty; the mean of nothing is 0 / 0.
     Value members = extentValue(count, call.node);
     if (llvm::any_of(count.getCoefficients(), [](int64_t c) { return c < 0; }))
@@ -155,13 +161,15 @@ Entity Lowering::rebuild(const Entity &like, ArrayRef<Value> values, size_t &nex
   Entity result = like;
   Product product;
   product.names = like.product->names;
-  for (const Entity &item : like.items()) product.items.push_back(rebuild(item, values, next));
+  for (const Entity &item : like.items())
+    product.items.push_back(rebuild(item, values, next));
   result.product = std::make_shared<const Product>(std::move(product));
   return result;
 }
 
 LogicalResult Lowering::matchStructure(const Entity &like, const Entity &entity, NodeId at, const Twine &what) {
-  bool matches = like.isProduct() ? entity.kind == like.kind && entity.items().size() == like.items().size() && entity.product->names == like.product->names
+  bool matches = like.isProduct() ? entity.kind == like.kind && entity.items().size() == like.items().size() &&
+                                        entity.product->names == like.product->names
                                   : !entity.isProduct();
   if (!matches) return error(at) << what << ": expected the structure of " << describe(like) << ", got " << describe(entity);
   if (!like.isProduct()) return success();
@@ -246,7 +254,9 @@ FailureOr<Entity> Lowering::lowerReduce(Call &call) {
     for (auto [output, element] : llvm::zip_equal(outputs, elements)) {
       FailureOr<Value> scalar = asValue(output, combineNode, element);
       if (failed(scalar)) return failure();
-      if (scalar->getType() != element) return error(combineNode) << "combine result: expected " << dtypeName(element) << " scalar, got " << describe(Entity::ofValue(*scalar));
+      if (scalar->getType() != element)
+        return error(combineNode) << "combine result: expected " << dtypeName(element) << " scalar, got "
+                                  << describe(Entity::ofValue(*scalar));
       yielded.push_back(*scalar);
     }
     make<kir::YieldOp>(combineNode, yielded);

@@ -50,7 +50,8 @@ FailureOr<Entity> Lowering::lowerParallel(Call &call) {
     entity.kind = Entity::Parallel;
     return entity;
   }
-  if (source.kind != Entity::Tuple) return error(call.nodes[0]) << "I.parallel takes a domain or a tuple of domains, got " << describe(source);
+  if (source.kind != Entity::Tuple)
+    return error(call.nodes[0]) << "I.parallel takes a domain or a tuple of domains, got " << describe(source);
   if (source.items().empty()) return error(call.nodes[0]) << "I.parallel takes at least one domain";
   for (const Entity &item : source.items())
     if (item.kind != Entity::Domain) return error(call.nodes[0]) << "I.parallel takes domains, got " << describe(item);
@@ -66,7 +67,8 @@ FailureOr<Entity> Lowering::lowerIndices(Call &call) {
     return Entity::ofValue(make<kir::IndicesOp>(call.node, tensorType(builder.getIndexType(), {extent}), region.value));
   };
   if (call[0].kind == Entity::Domain) return indices(call[0]);
-  if (call[0].kind != Entity::Tuple) return error(call.nodes[0]) << "I.indices takes a domain or a tuple of domains, got " << describe(call[0]);
+  if (call[0].kind != Entity::Tuple)
+    return error(call.nodes[0]) << "I.indices takes a domain or a tuple of domains, got " << describe(call[0]);
   std::vector<Entity> items;
   for (const Entity &item : call[0].items()) {
     if (item.kind != Entity::Domain) return error(call.nodes[0]) << "I.indices takes domains, got " << describe(item);

@@ -53,9 +53,7 @@ const NodeSpec nodeSpecs[] = {
 };
 
 bool isStatement(NodeKind kind) { return (kind >= NodeKind::Return && kind <= NodeKind::Continue) || kind == NodeKind::Foreign; }
-bool isExpression(NodeKind kind) {
-  return (kind >= NodeKind::BoolOp && kind != NodeKind::Keyword);
-}
+bool isExpression(NodeKind kind) { return (kind >= NodeKind::BoolOp && kind != NodeKind::Keyword); }
 
 /// Reads one request; the first problem is kept in `problem`.
 class Parser {
@@ -279,7 +277,8 @@ bool Parser::constant(const json::Value *value, const std::string &where, Consta
     digits = digits.ltrim('0');
     c.tooWide = digits.size() > 38; // 10^38 < 2^127
     if (!c.tooWide)
-      for (char digit : digits) c.integer = c.integer * 10 + (digit - '0');
+      for (char digit : digits)
+        c.integer = c.integer * 10 + (digit - '0');
     if (negative) c.integer = -c.integer;
     return true;
   }
@@ -326,7 +325,8 @@ bool Parser::function(const json::Value &value, size_t number) {
   if (!isIdentifier(f.name)) return fail("{0}: '{1}' is not an identifier", where, f.name);
   std::optional<bool> kernel = o->getBoolean("kernel");
   std::optional<int64_t> file = o->getInteger("file");
-  if (!kernel || !file || *file < 0 || *file >= static_cast<int64_t>(request.files.size())) return fail("{0}: expected 'kernel' and an existing 'file'", where);
+  if (!kernel || !file || *file < 0 || *file >= static_cast<int64_t>(request.files.size()))
+    return fail("{0}: expected 'kernel' and an existing 'file'", where);
   f.kernel = *kernel;
   f.file = *file;
   if (!nodeNumber(*o, "root", where, NodeKind::FunctionDef, f.root)) return false;
@@ -393,14 +393,17 @@ bool Parser::parameter(const json::Value &value, const std::string &where, Param
   const json::Object *o = value.getAsObject();
   std::string kind;
   if (!o) return fail("{0}: expected an object", where);
-  if (!text(*o, "kind", where, kind) || !text(*o, "name", where, p.name) || !nodeNumber(*o, "node", where, NodeKind::Arg, p.node)) return false;
+  if (!text(*o, "kind", where, kind) || !text(*o, "name", where, p.name) || !nodeNumber(*o, "node", where, NodeKind::Arg, p.node))
+    return false;
   if (!isIdentifier(p.name)) return fail("{0}: '{1}' is not an identifier", where, p.name);
   if (kind == "view") {
     p.kind = Parameter::View;
-    if (!onlyKeys(*o, where, {"kind", "name", "node", "access", "dtype", "shape", "noalias", "alias", "strides"}) || !text(*o, "access", where, p.access) ||
-        !dtype(o->get("dtype"), where, p) || !shape(o->get("shape"), where, p) || !strides(o->get("strides"), where, p))
+    if (!onlyKeys(*o, where, {"kind", "name", "node", "access", "dtype", "shape", "noalias", "alias", "strides"}) ||
+        !text(*o, "access", where, p.access) || !dtype(o->get("dtype"), where, p) || !shape(o->get("shape"), where, p) ||
+        !strides(o->get("strides"), where, p))
       return false;
-    if (p.access != "in" && p.access != "out" && p.access != "inout") return fail("{0}: access is in, out or inout, got '{1}'", where, p.access);
+    if (p.access != "in" && p.access != "out" && p.access != "inout")
+      return fail("{0}: access is in, out or inout, got '{1}'", where, p.access);
     p.noalias = o->getBoolean("noalias").value_or(false);
     if (std::optional<StringRef> alias = o->getString("alias")) p.alias = alias->str();
     return true;
@@ -427,7 +430,8 @@ bool Parser::meaning(const json::Value &value, const std::string &where, Meaning
   const json::Value &v = o->begin()->second;
   if (key == "function") {
     std::optional<int64_t> at = v.getAsInteger();
-    if (!at || *at < 0 || *at >= static_cast<int64_t>(request.functions.size())) return fail("{0}: expected the number of a function", where);
+    if (!at || *at < 0 || *at >= static_cast<int64_t>(request.functions.size()))
+      return fail("{0}: expected the number of a function", where);
     m.kind = Meaning::Function;
     m.function = *at;
     return true;

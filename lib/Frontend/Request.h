@@ -22,8 +22,8 @@ struct Constant {
   bool tooWide = false; // an integer beyond 128 bits
   WideInt integer = 0;  // Int and Bool
   double real = 0;
-  std::string text;     // Str, Dtype name, Enum type
-  std::string member;   // Enum member
+  std::string text;   // Str, Dtype name, Enum type
+  std::string member; // Enum member
   std::vector<Constant> items;
 
   static Constant ofInt(WideInt value);
@@ -42,8 +42,33 @@ constexpr NodeId noNode = -1;
 
 /// The node kinds that the compiler reads; anything else is `Foreign`, a leaf.
 enum class NodeKind {
-  FunctionDef, Arguments, Arg, Return, Assign, AugAssign, Expr, For, While, If, Pass, Break, Continue,
-  BoolOp, BinOp, UnaryOp, IfExp, Compare, Call, Keyword, Attribute, Subscript, Slice, Name, Tuple, Constant, Foreign
+  FunctionDef,
+  Arguments,
+  Arg,
+  Return,
+  Assign,
+  AugAssign,
+  Expr,
+  For,
+  While,
+  If,
+  Pass,
+  Break,
+  Continue,
+  BoolOp,
+  BinOp,
+  UnaryOp,
+  IfExp,
+  Compare,
+  Call,
+  Keyword,
+  Attribute,
+  Subscript,
+  Slice,
+  Name,
+  Tuple,
+  Constant,
+  Foreign
 };
 
 /// One syntax node. Fields are in the order of the table in Request.cpp.
@@ -76,15 +101,15 @@ struct Parameter {
   Kind kind = Value;
   std::string name;
   NodeId node = noNode;
-  std::string access;                                         // views
-  std::string dtype, typeVar;                                 // views and scalars: one of them
-  std::vector<std::string> dtypes;                            // that the type variable allows; empty: any
-  std::vector<std::variant<int64_t, std::string>> shape;      // views
+  std::string access;                                    // views
+  std::string dtype, typeVar;                            // views and scalars: one of them
+  std::vector<std::string> dtypes;                       // that the type variable allows; empty: any
+  std::vector<std::variant<int64_t, std::string>> shape; // views
   bool noalias = false;
   std::optional<std::string> alias;
   std::optional<std::vector<std::variant<std::monostate, int64_t, std::string>>> strides;
-  std::string type, enumType;                                 // constexprs: one of them
-  std::optional<Constant> fallback;                           // the default
+  std::string type, enumType;       // constexprs: one of them
+  std::optional<Constant> fallback; // the default
 };
 
 struct Function {

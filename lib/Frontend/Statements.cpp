@@ -74,7 +74,8 @@ Flow Lowering::assign(NodeId target, const Entity &value, NodeId valueNode) {
       return Flow::Failed;
     }
     if (value.items().size() != targets.size()) {
-      error(target) << "expected " << static_cast<unsigned>(value.items().size()) << " targets to unpack into, got " << static_cast<unsigned>(targets.size());
+      error(target) << "expected " << static_cast<unsigned>(value.items().size()) << " targets to unpack into, got "
+                    << static_cast<unsigned>(targets.size());
       return Flow::Failed;
     }
     if (depth >= maxDepth) {

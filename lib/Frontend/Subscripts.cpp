@@ -13,7 +13,8 @@ FailureOr<std::vector<IndexItem>> Lowering::evaluateIndices(NodeId slice) {
     IndexItem item;
     item.node = id;
     if (node.kind == NodeKind::Slice) {
-      if (node.fields[2].id != noNode) return error(node.fields[2].id) << "a slice has no step in the language; use I.domain(start, stop, step)";
+      if (node.fields[2].id != noNode)
+        return error(node.fields[2].id) << "a slice has no step in the language; use I.domain(start, stop, step)";
       item.kind = IndexItem::All;
       for (unsigned i = 0; i < 2; ++i) {
         if (node.fields[i].id == noNode) continue;
@@ -87,13 +88,15 @@ FailureOr<Entity> Lowering::productItem(const Entity &base, ArrayRef<IndexItem> 
       bounds[i] = std::clamp<int64_t>(*value < 0 ? *value + size : *value, 0, size);
     }
     std::vector<Entity> part;
-    for (int64_t i = bounds[0]; i < bounds[1]; ++i) part.push_back(base.items()[i]);
+    for (int64_t i = bounds[0]; i < bounds[1]; ++i)
+      part.push_back(base.items()[i]);
     return Entity::ofTuple(std::move(part));
   }
   if (items.size() != 1) return error(at) << "a tuple is indexed by one compile-time integer";
   FailureOr<int64_t> position = constantInt(items[0].entity, items[0].node, "tuple index");
   if (failed(position)) return failure();
-  if (*position < -size || *position >= size) return error(items[0].node) << "tuple index " << *position << " is out of range for " << size << " items";
+  if (*position < -size || *position >= size)
+    return error(items[0].node) << "tuple index " << *position << " is out of range for " << size << " items";
   return base.items()[*position < 0 ? *position + size : *position];
 }
 
@@ -117,8 +120,9 @@ FailureOr<Entity> Lowering::subregion(const Entity &base, const IndexItem &item,
   const std::pair<Value, Value> ordered[] = {{source.begin, bounds[0]}, {bounds[0], bounds[1]}, {bounds[1], source.end}};
   for (auto [small, large] : ordered)
     if (exceeds(small, large))
-      return error(at) << "subregion [" << spell(extentOf(bounds[0])) << ":" << spell(extentOf(bounds[1])) << "] does not lie within its source ["
-                       << spell(extentOf(source.begin)) << ":" << spell(extentOf(source.end)) << "]";
+      return error(at) << "subregion [" << spell(extentOf(bounds[0])) << ":" << spell(extentOf(bounds[1]))
+                       << "] does not lie within its source [" << spell(extentOf(source.begin)) << ":" << spell(extentOf(source.end))
+                       << "]";
   ExtentAttr extent;
   Value begin = bounds[0];
   if (extentOf(source.step).getConstant() == 1) {
@@ -148,12 +152,15 @@ Value Lowering::wholeAxis(ExtentAttr extent, NodeId at) {
 
 FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis) {
   if (item.kind == IndexItem::All) return wholeAxis(extent, item.node);
-  if (item.kind == IndexItem::Slice) return error(item.node) << "index " << axis << " is a slice with bounds; an axis takes ':' or a subregion, as in rows[b:e] of rows = I.domain(...)";
+  if (item.kind == IndexItem::Slice)
+    return error(item.node) << "index " << axis
+                            << " is a slice with bounds; an axis takes ':' or a subregion, as in rows[b:e] of rows = I.domain(...)";
   const Entity &entity = item.entity;
   if (entity.kind == Entity::Domain) return entity.value;
   if (entity.isLiteral(Constant::Int)) {
     std::optional<int64_t> size = extent.getConstant();
-    if (entity.constant->integer < 0) return error(item.node) << "index " << axis << " is negative (" << entity.constant->spell() << "); indices count from 0";
+    if (entity.constant->integer < 0)
+      return error(item.node) << "index " << axis << " is negative (" << entity.constant->spell() << "); indices count from 0";
     if (size && entity.constant->integer >= *size)
       return error(item.node) << "index " << axis << " is " << entity.constant->spell() << ", out of range for extent " << *size;
     return literalValue(*entity.constant, builder.getIndexType(), item.node);
@@ -165,12 +172,14 @@ FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, 
   }
   InFlightDiagnostic diagnostic = error(item.node);
   diagnostic << "index " << axis << ": expected an integer scalar, ':', a domain or an integer tensor, got " << describe(entity);
-  if (entity.kind == Entity::Value && kir::elementType(entity.value.getType()).isInteger(1)) diagnostic << "; select by a bool with I.select or I.mask";
+  if (entity.kind == Entity::Value && kir::elementType(entity.value.getType()).isInteger(1))
+    diagnostic << "; select by a bool with I.select or I.mask";
   return diagnostic;
 }
 
 /// One index per axis of `shape`; tensors already have one joint shape.
-FailureOr<SmallVector<Value>> Lowering::resolveIndices(ArrayRef<ExtentAttr> shape, const Entity &base, ArrayRef<IndexItem> items, NodeId at) {
+FailureOr<SmallVector<Value>> Lowering::resolveIndices(ArrayRef<ExtentAttr> shape, const Entity &base, ArrayRef<IndexItem> items,
+                                                       NodeId at) {
   SmallVector<Value> indices;
   std::vector<Operand> tensors;
   SmallVector<Value> tensorValues;
@@ -186,7 +195,8 @@ FailureOr<SmallVector<Value>> Lowering::resolveIndices(ArrayRef<ExtentAttr> shap
     }
     indices.push_back(*value);
   }
-  while (indices.size() < shape.size()) indices.push_back(wholeAxis(shape[indices.size()], at));
+  while (indices.size() < shape.size())
+    indices.push_back(wholeAxis(shape[indices.size()], at));
   if (tensors.empty()) return indices;
   FailureOr<Shape> joint = broadcastShapes(tensors, tensorValues, at);
   if (failed(joint)) return failure();
@@ -255,7 +265,8 @@ Value Lowering::scalarOf(Value value, NodeId at) {
 }
 
 LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode) {
-  if (base.kind != Entity::View) return error(at) << describe(base) << " is not written by index; values are immutable, and only Out and InOut views are written";
+  if (base.kind != Entity::View)
+    return error(at) << describe(base) << " is not written by index; values are immutable, and only Out and InOut views are written";
   auto type = cast<kir::ViewType>(base.value.getType());
   if (type.getAccess() == Access::In) return error(at) << "parameter '" << base.text << "' is an input (I.In) and is not written";
   if (pureRegions) return error(at) << "a combine function has no effects; it writes '" << base.text << "'";
@@ -267,7 +278,8 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
   if (failed(written)) return failure();
   Type element = kir::elementType(written->getType());
   if (element != type.getElement())
-    return error(valueNode) << "view '" << base.text << "' has dtype " << dtypeName(type.getElement()) << ", the value " << dtypeName(element) << "; convert it with I.cast";
+    return error(valueNode) << "view '" << base.text << "' has dtype " << dtypeName(type.getElement()) << ", the value "
+                            << dtypeName(element) << "; convert it with I.cast";
   FailureOr<SmallVector<ExtentAttr>> shape = kir::indexedShape(type.getShape().size(), *indices);
   if (failed(shape)) return error(at) << "internal error: indices of one shape expected";
   ArrayRef<ExtentAttr> own = kir::shapeOf(written->getType());
@@ -278,14 +290,16 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
   } else {
     // The value broadcasts to the index result, never the other way.
     if (own.size() > shape->size())
-      return error(valueNode) << "value of shape " << spell(own) << " has more axes than the written part of '" << base.text << "', " << spell(*shape);
+      return error(valueNode) << "value of shape " << spell(own) << " has more axes than the written part of '" << base.text << "', "
+                              << spell(*shape);
     Shape target(*shape);
     for (size_t i = 0; i < own.size(); ++i) {
       size_t axis = shape->size() - own.size() + i;
       if (own[i].getConstant() == 1 || own[i] == target[axis]) continue;
       if (relate(own[i], target[axis]) == Relation::Different || target[axis].getConstant() == 1)
-        return error(valueNode) << "value of shape " << spell(own) << " does not broadcast to the written part of '" << base.text << "', " << spell(*shape)
-                                << ": extents " << spell(own[i]) << " and " << spell(target[axis]) << " of axis " << static_cast<unsigned>(axis);
+        return error(valueNode) << "value of shape " << spell(own) << " does not broadcast to the written part of '" << base.text << "', "
+                                << spell(*shape) << ": extents " << spell(own[i]) << " and " << spell(target[axis]) << " of axis "
+                                << static_cast<unsigned>(axis);
       checkEqual(target[axis], own[i], at, "write to '" + base.text + "': extents " + spell(target[axis]) + " and " + spell(own[i]));
     }
     *written = broadcastTo(*written, *shape, valueNode);

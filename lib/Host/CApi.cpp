@@ -28,7 +28,8 @@ intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row
   return new intent_host_kernel{std::move(*kernel)};
 }
 
-int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error, size_t error_size) {
+int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
+                           size_t error_size) {
   if (llvm::Error failure = kernel->kernel->launch(llvm::ArrayRef<intent_host_argument>(arguments, count))) {
     report(std::move(failure), error, error_size);
     return 1;
@@ -39,7 +40,8 @@ int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argumen
 const char *intent_host_emit(intent_host_kernel *kernel, const char *form, const intent_host_argument *arguments, size_t count) {
   llvm::StringRef name = form ? form : "";
   if (name != "llvm" && name != "asm") return nullptr;
-  llvm::Expected<std::string> text = kernel->kernel->emit(name == "llvm" ? Form::Llvm : Form::Assembly, llvm::ArrayRef<intent_host_argument>(arguments, count));
+  llvm::Expected<std::string> text =
+      kernel->kernel->emit(name == "llvm" ? Form::Llvm : Form::Assembly, llvm::ArrayRef<intent_host_argument>(arguments, count));
   if (!text) {
     llvm::consumeError(text.takeError());
     return nullptr;

@@ -47,7 +47,8 @@ InterruptWatch::~InterruptWatch() {
   if (--watchers) return;
   // Put the old handler back unless somebody has installed another one meanwhile.
   struct sigaction current;
-  if (!sigaction(SIGINT, nullptr, &current) && (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == onInterrupt) sigaction(SIGINT, &previous, nullptr);
+  if (!sigaction(SIGINT, nullptr, &current) && (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == onInterrupt)
+    sigaction(SIGINT, &previous, nullptr);
 }
 
 } // namespace intent::host

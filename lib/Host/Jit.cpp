@@ -60,10 +60,13 @@ Error Jit::initialise() {
     jit->getMainJITDylib().addGenerator(std::move(*generator));
   }
   auto builtin = [](auto *function) { return orc::ExecutorSymbolDef(orc::ExecutorAddr::fromPtr(function), JITSymbolFlags::Exported); };
-  orc::SymbolMap builtins{{jit->mangleAndIntern("__truncsfhf2"), builtin(&__truncsfhf2)}, {jit->mangleAndIntern("__extendhfsf2"), builtin(&__extendhfsf2)}};
+  orc::SymbolMap builtins{{jit->mangleAndIntern("__truncsfhf2"), builtin(&__truncsfhf2)},
+                          {jit->mangleAndIntern("__extendhfsf2"), builtin(&__extendhfsf2)}};
   if (Error error = jit->getMainJITDylib().define(orc::absoluteSymbols(std::move(builtins)))) return error;
   StringMap<bool> features = sys::getHostCPUFeatures();
-  auto has = [&](std::initializer_list<const char *> names) { return all_of(names, [&](const char *name) { return features.lookup(name); }); };
+  auto has = [&](std::initializer_list<const char *> names) {
+    return all_of(names, [&](const char *name) { return features.lookup(name); });
+  };
   facts.fma = has({"fma"});
   facts.vectorBytes = has({"avx512f", "avx512dq", "avx512bw", "avx512vl"}) ? 64 : has({"avx2", "fma"}) ? 32 : 16;
   return Error::success();
@@ -127,7 +130,8 @@ Expected<std::string> Jit::print(Module &module, Form form) {
   SmallString<0> assembly;
   raw_svector_ostream os(assembly);
   legacy::PassManager passes;
-  if ((*target)->addPassesToEmitFile(passes, os, nullptr, CodeGenFileType::AssemblyFile)) return createStringError("this target prints no assembly");
+  if ((*target)->addPassesToEmitFile(passes, os, nullptr, CodeGenFileType::AssemblyFile))
+    return createStringError("this target prints no assembly");
   passes.run(module);
   return std::string(assembly);
 }

@@ -31,7 +31,8 @@ public:
   const block::CpuFacts &cpu() const { return facts; }
   /// Data layout, triple and target attributes, then LLVM's optimisation pipeline.
   llvm::Error prepare(llvm::Module &module);
-  llvm::Expected<std::unique_ptr<NativeCode>> compile(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context, llvm::StringRef entry);
+  llvm::Expected<std::unique_ptr<NativeCode>> compile(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
+                                                      llvm::StringRef entry);
   llvm::Expected<std::string> print(llvm::Module &module, Form form);
   std::string uniqueName();
 

@@ -24,11 +24,12 @@ namespace {
 /// Collects the diagnostics of a scope as text.
 class Diagnostics {
 public:
-  explicit Diagnostics(MLIRContext *context) : handler(context, [this](Diagnostic &diagnostic) {
-      if (!text.empty()) text += "\n";
-      text += diagnostic.str();
-      return success();
-    }) {}
+  explicit Diagnostics(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (!text.empty()) text += "\n";
+          text += diagnostic.str();
+          return success();
+        }) {}
   llvm::Error error(StringRef what) const { return fail(text.empty() ? what : StringRef(text)); }
 
 private:
@@ -56,7 +57,8 @@ static bool isTooDeep(StringRef text) {
 }
 
 static StringRef skipBlank(StringRef text) {
-  for (text = text.ltrim(); text.consume_front("//"); text = text.ltrim()) text = text.drop_until([](char c) { return c == '\n'; });
+  for (text = text.ltrim(); text.consume_front("//"); text = text.ltrim())
+    text = text.drop_until([](char c) { return c == '\n'; });
   return text;
 }
 
@@ -146,7 +148,8 @@ llvm::Error Kernel::bindSymbols(Call &call, ArrayRef<intent_host_argument> argum
   }
   for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
     if (!parameter.isView) continue;
-    if (!parameter.shape.empty() && (!argument.extents || !argument.strides)) return fail("view '", parameter.name.getValue(), "' has no extents or strides");
+    if (!parameter.shape.empty() && (!argument.extents || !argument.strides))
+      return fail("view '", parameter.name.getValue(), "' has no extents or strides");
     for (auto [axis, expr] : llvm::enumerate(parameter.shape)) {
       int64_t extent = argument.extents[axis];
       if (extent < 0) return fail("view '", parameter.name.getValue(), "' has the negative extent ", extent);
@@ -214,7 +217,8 @@ void Kernel::fillFrame(Call &call, ArrayRef<intent_host_argument> arguments) {
       continue;
     }
     call.frame.push_back(reinterpret_cast<int64_t>(argument.data));
-    for (size_t axis = 0; axis < parameter.shape.size(); ++axis) call.frame.push_back(argument.strides[axis]);
+    for (size_t axis = 0; axis < parameter.shape.size(); ++axis)
+      call.frame.push_back(argument.strides[axis]);
   }
 }
 
@@ -249,7 +253,8 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
   if (failed(bindParameters(program, values))) return diagnostics.error("binding failed");
   auto made = std::make_unique<Compiled>();
   made->key = call.key;
-  for (auto group : program.getBody().getOps<GroupOp>()) made->groupSizes.push_back(group.getSizeAttr());
+  for (auto group : program.getBody().getOps<GroupOp>())
+    made->groupSizes.push_back(group.getSizeAttr());
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   std::string name = (*jit)->uniqueName();
   FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext);
@@ -302,7 +307,8 @@ llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments) {
   bool parallel = call->elements * (variants[call->variant].heavy ? 16 : 1) >= worthwhile;
   NativeFunction entry = (*code)->code->entry;
   const int64_t *frame = call->frame.data();
-  switch (runInstances(instances, (*code)->arenaBytes, parallel, [&](int64_t begin, int64_t end, char *arena) { entry(frame, begin, end, arena); })) {
+  switch (runInstances(instances, (*code)->arenaBytes, parallel,
+                       [&](int64_t begin, int64_t end, char *arena) { entry(frame, begin, end, arena); })) {
   case Outcome::Done: return llvm::Error::success();
   case Outcome::NoMemory: return fail("not enough memory for ", (*code)->arenaBytes, " bytes of scratch a thread");
   case Outcome::Interrupted: return fail("interrupted");

@@ -71,8 +71,8 @@ private:
   block::KernelOp kernel;
   std::vector<Parameter> parameters;
   std::vector<Variant> variants;
-  std::mutex compiling;             ///< guards the context and additions
-  std::shared_mutex table;          ///< guards `compiled`
+  std::mutex compiling;    ///< guards the context and additions
+  std::shared_mutex table; ///< guards `compiled`
   std::vector<std::unique_ptr<Compiled>> compiled;
 };
 

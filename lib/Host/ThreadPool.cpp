@@ -62,7 +62,8 @@ struct Job {
 class Pool {
 public:
   explicit Pool(unsigned threads) : arenas(threads) {
-    for (unsigned i = 1; i < threads; ++i) workers.emplace_back([this, i] { serve(i); });
+    for (unsigned i = 1; i < threads; ++i)
+      workers.emplace_back([this, i] { serve(i); });
   }
   ~Pool() {
     {
@@ -70,7 +71,8 @@ public:
       stop = true;
     }
     wake.notify_all();
-    for (std::thread &worker : workers) worker.join();
+    for (std::thread &worker : workers)
+      worker.join();
   }
   unsigned size() const { return arenas.size(); }
 
@@ -86,7 +88,8 @@ public:
     wake.notify_all();
     InterruptWatch watch;
     bool whole = job.run(arenas[0].memory, &watch);
-    for (unsigned spin = 0; busy.load(std::memory_order_acquire) && spin < 4000; ++spin) __builtin_ia32_pause();
+    for (unsigned spin = 0; busy.load(std::memory_order_acquire) && spin < 4000; ++spin)
+      __builtin_ia32_pause();
     std::unique_lock<std::mutex> lock(mutex);
     done.wait(lock, [&] { return busy.load(std::memory_order_acquire) == 0; });
     current = nullptr;
@@ -113,7 +116,8 @@ void Pool::serve(unsigned number) {
   uint64_t seen = 0;
   for (;;) {
     // A launch often follows the last one closely: look for a while before sleeping.
-    for (unsigned spin = 0; generation.load(std::memory_order_acquire) == seen && spin < 2000; ++spin) __builtin_ia32_pause();
+    for (unsigned spin = 0; generation.load(std::memory_order_acquire) == seen && spin < 2000; ++spin)
+      __builtin_ia32_pause();
     Job *job;
     {
       std::unique_lock<std::mutex> lock(mutex);

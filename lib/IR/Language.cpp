@@ -16,21 +16,33 @@ struct Dtype {
   unsigned bytes;
 };
 template <unsigned width, IntegerType::SignednessSemantics sign>
-Type makeInteger(MLIRContext *context) { return IntegerType::get(context, width, sign); }
+Type makeInteger(MLIRContext *context) {
+  return IntegerType::get(context, width, sign);
+}
 template <typename T>
-Type makeType(MLIRContext *context) { return T::get(context); }
+Type makeType(MLIRContext *context) {
+  return T::get(context);
+}
 
 constexpr auto signless = IntegerType::Signless;
 constexpr auto unsignedInteger = IntegerType::Unsigned;
 const Dtype dtypes[] = {
-    {"bool", makeInteger<1, signless>, 1},          {"index", makeType<IndexType>, 8},
-    {"i8", makeInteger<8, signless>, 1},            {"i16", makeInteger<16, signless>, 2},
-    {"i32", makeInteger<32, signless>, 4},          {"i64", makeInteger<64, signless>, 8},
-    {"u8", makeInteger<8, unsignedInteger>, 1},     {"u16", makeInteger<16, unsignedInteger>, 2},
-    {"u32", makeInteger<32, unsignedInteger>, 4},   {"u64", makeInteger<64, unsignedInteger>, 8},
-    {"f8e4m3fn", makeType<Float8E4M3FNType>, 1},    {"f8e5m2", makeType<Float8E5M2Type>, 1},
-    {"f16", makeType<Float16Type>, 2},              {"bf16", makeType<BFloat16Type>, 2},
-    {"f32", makeType<Float32Type>, 4},              {"f64", makeType<Float64Type>, 8},
+    {"bool", makeInteger<1, signless>, 1},
+    {"index", makeType<IndexType>, 8},
+    {"i8", makeInteger<8, signless>, 1},
+    {"i16", makeInteger<16, signless>, 2},
+    {"i32", makeInteger<32, signless>, 4},
+    {"i64", makeInteger<64, signless>, 8},
+    {"u8", makeInteger<8, unsignedInteger>, 1},
+    {"u16", makeInteger<16, unsignedInteger>, 2},
+    {"u32", makeInteger<32, unsignedInteger>, 4},
+    {"u64", makeInteger<64, unsignedInteger>, 8},
+    {"f8e4m3fn", makeType<Float8E4M3FNType>, 1},
+    {"f8e5m2", makeType<Float8E5M2Type>, 1},
+    {"f16", makeType<Float16Type>, 2},
+    {"bf16", makeType<BFloat16Type>, 2},
+    {"f32", makeType<Float32Type>, 4},
+    {"f64", makeType<Float64Type>, 8},
 };
 const Dtype *findDtype(Type type) {
   for (const Dtype &d : dtypes)

@@ -18,7 +18,8 @@ public:
 
   // Empty if nothing was found.
   std::string run() {
-    while (at < text.size() && error.empty()) step();
+    while (at < text.size() && error.empty())
+      step();
     return error;
   }
 
@@ -41,7 +42,8 @@ private:
 
   void string() {
     size_t begin = at++;
-    while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+    while (at < text.size() && text[at] != '"')
+      at += text[at] == '\\' ? 2 : 1;
     if (at >= text.size()) return; // unterminated: the reader says so
     ++at;
     if (levels.empty() || !levels.back().expectKey) return;
@@ -61,7 +63,9 @@ private:
 
   void number() {
     size_t begin = at;
-    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '+' || text[at] == '-' || text[at] == '.')) ++at;
+    while (at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '+' || text[at] == '-' || text[at] == '.'))
+      ++at;
     std::string token = text.slice(begin, at).str();
     bool huge = token.size() > 400 || std::isinf(std::strtod(token.c_str(), nullptr));
     if (!huge) return;

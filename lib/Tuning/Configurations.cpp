@@ -24,32 +24,41 @@ struct ProviderOption {
 
 llvm::SmallVector<int64_t> powersOfTwo(int64_t limit) {
   llvm::SmallVector<int64_t> domain;
-  for (int64_t value = 1; value <= std::min<int64_t>(limit, 64); value *= 2) domain.push_back(value);
+  for (int64_t value = 1; value <= std::min<int64_t>(limit, 64); value *= 2)
+    domain.push_back(value);
   return domain;
 }
 
 const ProviderOption providerOptions[] = {
-    {"triton", "NUM_WARPS", ParameterKind::Int, std::nullopt, [](const ProgramFacts &) { return true; }, [](TargetAttr t) { return powersOfTwo(std::min<int64_t>(getIntFeature(t, "max_warps"), 32)); }},
+    {"triton", "NUM_WARPS", ParameterKind::Int, std::nullopt, [](const ProgramFacts &) { return true; },
+     [](TargetAttr t) { return powersOfTwo(std::min<int64_t>(getIntFeature(t, "max_warps"), 32)); }},
     // Stages are buffers of loads that a loop overlaps with its work; without such a loop every value is one program.
-    {"triton", "NUM_STAGES", ParameterKind::Int, std::nullopt, [](const ProgramFacts &f) { return f.pipelines; }, [](TargetAttr) { return llvm::to_vector(llvm::seq_inclusive<int64_t>(1, 16)); }},
-    {"triton", "NUM_CTAS", ParameterKind::Int, 1, [](const ProgramFacts &) { return true; }, [](TargetAttr t) { return powersOfTwo(std::min<int64_t>(getIntFeature(t, "max_ctas"), 16)); }},
-    {"triton", "USE_TENSOR_DESCRIPTOR", ParameterKind::Bool, 0, [](const ProgramFacts &) { return true; }, [](TargetAttr) { return llvm::SmallVector<int64_t>{0, 1}; }},
+    {"triton", "NUM_STAGES", ParameterKind::Int, std::nullopt, [](const ProgramFacts &f) { return f.pipelines; },
+     [](TargetAttr) { return llvm::to_vector(llvm::seq_inclusive<int64_t>(1, 16)); }},
+    {"triton", "NUM_CTAS", ParameterKind::Int, 1, [](const ProgramFacts &) { return true; },
+     [](TargetAttr t) { return powersOfTwo(std::min<int64_t>(getIntFeature(t, "max_ctas"), 16)); }},
+    {"triton", "USE_TENSOR_DESCRIPTOR", ParameterKind::Bool, 0, [](const ProgramFacts &) { return true; },
+     [](TargetAttr) { return llvm::SmallVector<int64_t>{0, 1}; }},
 };
 
 //===- one program -------------------------------------------------------------------------------------===//
 
 class Materializer {
 public:
-  Materializer(ProgramOp program, const TuningTables &tables, TargetAttr target) : program(program), tables(tables), target(target), facts(collectFacts(program)) {}
+  Materializer(ProgramOp program, const TuningTables &tables, TargetAttr target)
+      : program(program), tables(tables), target(target), facts(collectFacts(program)) {}
 
   FailureOr<ProgramConfigurations> run() {
     result.program = program.getSymName().str();
     result.family = selectFamily(program).str();
     auto family = tables.families.find(result.family);
-    if (family == tables.families.end()) return program.emitError() << "configuration: the table of provider '" << tables.schema->provider << "' has no rows of family '" << result.family << "', which program '" << result.program << "' needs";
+    if (family == tables.families.end())
+      return program.emitError() << "configuration: the table of provider '" << tables.schema->provider << "' has no rows of family '"
+                                 << result.family << "', which program '" << result.program << "' needs";
     result.source = family->second.source;
     if (failed(collectBindings())) return failure();
-    for (const std::vector<int64_t> &row : family->second.rows) addRow(row);
+    for (const std::vector<int64_t> &row : family->second.rows)
+      addRow(row);
     dropNeutralOptions();
     deduplicate();
     if (result.candidates.empty()) return refuse();
@@ -60,7 +69,7 @@ public:
 private:
   struct Binding {
     ParameterAttr parameter;
-    std::optional<unsigned> column;         // index into a row
+    std::optional<unsigned> column; // index into a row
     const ProviderOption *option = nullptr;
   };
 
@@ -73,7 +82,9 @@ private:
       Binding binding{parameter, std::nullopt, nullptr};
       if (parameter.getColumn()) {
         binding.column = tables.schema->columnIndex(parameter.getColumn());
-        if (!binding.column) return program.emitError() << "parameter '" << symbol << "' takes column " << parameter.getColumn() << ", which the table of provider '" << tables.schema->provider << "' does not have";
+        if (!binding.column)
+          return program.emitError() << "parameter '" << symbol << "' takes column " << parameter.getColumn()
+                                     << ", which the table of provider '" << tables.schema->provider << "' does not have";
       } else if (parameter.getDomain().size() != 1) {
         return program.emitError() << "parameter '" << symbol << "' has neither a column nor a single value";
       }
@@ -84,7 +95,8 @@ private:
       if (option.provider != target.getProvider() || !option.consumed(facts)) continue;
       if (program.lookupParameter(option.column)) continue;
       StringAttr name = b.getStringAttr(option.column);
-      auto parameter = ParameterAttr::get(program.getContext(), name, Role::Provider, option.kind, option.domain(target), name, {}, b.getStrArrayAttr({"launch"}), {});
+      auto parameter = ParameterAttr::get(program.getContext(), name, Role::Provider, option.kind, option.domain(target), name, {},
+                                          b.getStrArrayAttr({"launch"}), {});
       bindings.push_back({parameter, tables.schema->columnIndex(option.column), &option});
     }
     return success();
@@ -107,7 +119,8 @@ private:
       else if (binding.column) value = project(domain, row[*binding.column]);
       values.push_back(value);
       bound.values[binding.parameter.getSymbol()] = value;
-      if (binding.option && fate.rule.empty() && value != binding.option->neutral && !llvm::is_contained(domain, value)) reject(fate, "provider_option", binding, value);
+      if (binding.option && fate.rule.empty() && value != binding.option->neutral && !llvm::is_contained(domain, value))
+        reject(fate, "provider_option", binding, value);
     }
     if (fate.rule.empty()) {
       if (std::optional<Violation> violation = checkResources(facts, bound, target)) {
@@ -135,10 +148,12 @@ private:
       const ProviderOption *option = bindings[i].option;
       if (!option || !option->neutral) continue;
       bool used = false;
-      for (auto [fate, values] : llvm::zip_equal(result.rows, boundRows)) used |= fate.kind != RowFate::Rejected && values[i] != *option->neutral;
+      for (auto [fate, values] : llvm::zip_equal(result.rows, boundRows))
+        used |= fate.kind != RowFate::Rejected && values[i] != *option->neutral;
       if (used) continue;
       bindings.erase(bindings.begin() + i);
-      for (std::vector<int64_t> &values : boundRows) values.erase(values.begin() + i);
+      for (std::vector<int64_t> &values : boundRows)
+        values.erase(values.begin() + i);
     }
   }
 
@@ -153,8 +168,11 @@ private:
   }
 
   LogicalResult refuse() {
-    InFlightDiagnostic error = program.emitError() << "configuration: no legal candidate for program '" << result.program << "': every row of family '" << result.family << "' in " << result.source << " is rejected";
-    for (auto [index, fate] : llvm::enumerate(result.rows)) error.attachNote() << "row " << index << ": rule '" << fate.rule << "': " << fate.reason;
+    InFlightDiagnostic error = program.emitError()
+                               << "configuration: no legal candidate for program '" << result.program << "': every row of family '"
+                               << result.family << "' in " << result.source << " is rejected";
+    for (auto [index, fate] : llvm::enumerate(result.rows))
+      error.attachNote() << "row " << index << ": rule '" << fate.rule << "': " << fate.reason;
     error.attachNote() << "detail source: " << result.source;
     error.attachNote() << "detail family: " << result.family;
     return error;
@@ -168,7 +186,8 @@ private:
       result.columns.push_back(binding.parameter.getSymbol().str());
       if (binding.option) parameters.push_back(binding.parameter);
     }
-    for (const std::vector<int64_t> &candidate : result.candidates) rows.push_back(b.getDenseI64ArrayAttr(candidate));
+    for (const std::vector<int64_t> &candidate : result.candidates)
+      rows.push_back(b.getDenseI64ArrayAttr(candidate));
     program.setParametersAttr(b.getArrayAttr(parameters));
     program.setFamilyAttr(b.getStringAttr(result.family));
     program.setConfigurationsAttr(ConfigurationSetAttr::get(program.getContext(), b.getArrayAttr(columns), b.getArrayAttr(rows)));
@@ -185,7 +204,8 @@ private:
 
 } // namespace
 
-FailureOr<std::vector<ProgramConfigurations>> intent::materializeConfigurations(KernelOp kernel, const TuningTables &tables, TargetAttr target) {
+FailureOr<std::vector<ProgramConfigurations>> intent::materializeConfigurations(KernelOp kernel, const TuningTables &tables,
+                                                                                TargetAttr target) {
   std::vector<ProgramConfigurations> result;
   for (auto program : kernel.getOps<ProgramOp>()) {
     if (program.getConfigurationsAttr()) continue;

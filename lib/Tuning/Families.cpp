@@ -18,9 +18,9 @@ using Axes = llvm::SmallSetVector<Attribute, 4>;
 struct Facts {
   bool contracts = false, persistent = false, narrowOperands = true;
   bool reduces = false, stateful = false, storesReduced = false;
-  unsigned reductions = 0;        // over different sets of axes
+  unsigned reductions = 0; // over different sets of axes
   bool lanes = false, transposes = false, narrowAccesses = true;
-  Axes dense;                     // axes that some access of two or more lane axes walks in memory order
+  Axes dense; // axes that some access of two or more lane axes walks in memory order
 };
 
 bool isUnit(ExprAttr extent) { return extent.getConstant() == 1; }
@@ -37,11 +37,15 @@ public:
       else if (auto load = dyn_cast<LoadOp>(op)) access(load.getView(), load.getCoordinates(), load.getResult().getType());
       else if (auto store = dyn_cast<StoreOp>(op)) this->store(store);
       else if (auto transpose = dyn_cast<TransposeOp>(op)) facts.transposes |= !elementType(transpose.getResult().getType()).isInteger(1);
-      for (Type type : op->getResultTypes()) facts.lanes |= isa<FragmentType>(type);
+      for (Type type : op->getResultTypes())
+        facts.lanes |= isa<FragmentType>(type);
     });
     llvm::SmallVector<Axes> different;
     for (auto &entry : axesOf) {
-      if (llvm::none_of(different, [&](const Axes &seen) { return seen.size() == entry.second.size() && llvm::all_of(entry.second, [&](Attribute a) { return seen.contains(a); }); })) different.push_back(entry.second);
+      if (llvm::none_of(different, [&](const Axes &seen) {
+            return seen.size() == entry.second.size() && llvm::all_of(entry.second, [&](Attribute a) { return seen.contains(a); });
+          }))
+        different.push_back(entry.second);
     }
     facts.reductions = different.size();
     return facts;
@@ -86,7 +90,8 @@ private:
   void store(StoreOp op) {
     access(op.getView(), op.getCoordinates(), op.getValue().getType());
     for (Value coordinate : op.getCoordinates())
-      for (ExprAttr extent : extentsOf(coordinate.getType())) facts.storesReduced |= reduced.contains(extent);
+      for (ExprAttr extent : extentsOf(coordinate.getType()))
+        facts.storesReduced |= reduced.contains(extent);
   }
 
   void access(Value view, OperandRange coordinates, Type value) {
@@ -150,7 +155,8 @@ const Family families[] = {
 ArrayRef<llvm::StringLiteral> intent::structuralFamilies() {
   static const auto names = [] {
     llvm::SmallVector<llvm::StringLiteral> list;
-    for (const Family &family : families) list.push_back(family.name);
+    for (const Family &family : families)
+      list.push_back(family.name);
     return list;
   }();
   return names;

@@ -26,21 +26,24 @@ struct MaterializeConfigurations : intent::impl::BlockMaterializeConfigurationsB
     if (!target) return module.emitError() << "configuration: expected a module with attribute '" << targetAttributeName << "'";
     auto tables = readTables(target.getProvider(), table, override.empty() ? std::nullopt : std::optional<std::string>(override));
     if (auto *errors = std::get_if<std::vector<TableError>>(&tables)) {
-      for (const TableError &error : *errors) emitError(module.getLoc()) << "configuration: " << error.message;
+      for (const TableError &error : *errors)
+        emitError(module.getLoc()) << "configuration: " << error.message;
       return failure();
     }
     for (auto kernel : module.getOps<block::KernelOp>()) {
       auto made = materializeConfigurations(kernel, std::get<TuningTables>(tables), target);
       if (failed(made)) return failure();
       if (explain)
-        for (const ProgramConfigurations &configurations : *made) explainRows(kernel, configurations);
+        for (const ProgramConfigurations &configurations : *made)
+          explainRows(kernel, configurations);
     }
     return success();
   }
 
   static void explainRows(block::KernelOp kernel, const ProgramConfigurations &configurations) {
     for (auto [row, fate] : llvm::enumerate(configurations.rows)) {
-      InFlightDiagnostic remark = emitRemark(kernel.getLoc()) << configurations.program << ": family '" << configurations.family << "', row " << row << ": ";
+      InFlightDiagnostic remark = emitRemark(kernel.getLoc())
+                                  << configurations.program << ": family '" << configurations.family << "', row " << row << ": ";
       if (fate.kind == RowFate::Kept) remark << "candidate " << fate.candidate;
       else if (fate.kind == RowFate::Merged) remark << "merged with candidate " << fate.candidate;
       else remark << "rejected by rule '" << fate.rule << "': " << fate.reason;

@@ -15,7 +15,8 @@ ProgramFacts intent::collectFacts(ProgramOp program) {
   facts.program = program;
   llvm::SmallPtrSet<Operation *, 8> loadingLoops;
   program.walk([&](LoadOp load) {
-    for (auto loop = load->getParentOfType<scf::ForOp>(); loop; loop = loop->getParentOfType<scf::ForOp>()) loadingLoops.insert(loop);
+    for (auto loop = load->getParentOfType<scf::ForOp>(); loop; loop = loop->getParentOfType<scf::ForOp>())
+      loadingLoops.insert(loop);
   });
   facts.pipelines = !loadingLoops.empty();
   program.walk([&](Operation *op) {
@@ -80,7 +81,8 @@ int64_t optionOf(const Facts &f, const RowBinding &row, StringRef name) { return
 // Descriptors need a target that has them and an access that they can carry.
 Result descriptorForm(const Facts &f, const RowBinding &row, TargetAttr target) {
   if (optionOf(f, row, "USE_TENSOR_DESCRIPTOR") != 1) return std::nullopt;
-  if (!triton::hasDescriptorForm(cast<ProgramOp>(f.program))) return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the program's accesses have no descriptor form";
+  if (!triton::hasDescriptorForm(cast<ProgramOp>(f.program)))
+    return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the program's accesses have no descriptor form";
   if (!hasFeature(target, "descriptors")) return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the target has no tensor descriptors";
   return std::nullopt;
 }
@@ -96,7 +98,8 @@ Result multiCtaReduction(const Facts &f, const RowBinding &row, TargetAttr) {
 Result fragmentLimit(const Facts &f, const RowBinding &row, TargetAttr target) {
   int64_t limit = getIntFeature(target, "fragment_limit");
   for (Type type : f.fragments)
-    if (int64_t elements = leastElements(type, f.program, row); elements > limit) return expected(limit, "elements in " + print(type), elements);
+    if (int64_t elements = leastElements(type, f.program, row); elements > limit)
+      return expected(limit, "elements in " + print(type), elements);
   return std::nullopt;
 }
 
@@ -134,8 +137,12 @@ Result contractInnerExtent(const Facts &f, const RowBinding &row, TargetAttr tar
     int64_t least = getIntFeature(target, eightBit ? "contract_minimum_k_8bit" : "contract_minimum_k");
     std::optional<int64_t> inner = leastExtent(extentsOf(op.getLhs().getType()).back(), f.program, row);
     bool chosenByCall = false;
-    extentsOf(op.getLhs().getType()).back().walkExpr([&](ExprAttr leaf) { chosenByCall |= leaf.getKind() == ExprKind::Parameter && !row.values.contains(leaf.getSymbol()); });
-    if (inner && !chosenByCall && *inner < least) return "expected an inner extent of at least " + std::to_string(least) + " in " + print(op.getLhs().getType()) + ", got " + std::to_string(*inner);
+    extentsOf(op.getLhs().getType()).back().walkExpr([&](ExprAttr leaf) {
+      chosenByCall |= leaf.getKind() == ExprKind::Parameter && !row.values.contains(leaf.getSymbol());
+    });
+    if (inner && !chosenByCall && *inner < least)
+      return "expected an inner extent of at least " + std::to_string(least) + " in " + print(op.getLhs().getType()) + ", got " +
+             std::to_string(*inner);
   }
   return std::nullopt;
 }
@@ -145,8 +152,9 @@ struct Rule {
   Result (*broken)(const Facts &, const RowBinding &, TargetAttr);
 };
 constexpr Rule rules[] = {
-    {"descriptor_form", descriptorForm},       {"multi_cta_reduction", multiCtaReduction}, {"fragment_limit", fragmentLimit},
-    {"fragment_elements", fragmentElements},   {"shared_memory", sharedMemory},            {"contract_inner_extent", contractInnerExtent},
+    {"descriptor_form", descriptorForm}, {"multi_cta_reduction", multiCtaReduction},
+    {"fragment_limit", fragmentLimit},   {"fragment_elements", fragmentElements},
+    {"shared_memory", sharedMemory},     {"contract_inner_extent", contractInnerExtent},
 };
 
 } // namespace
@@ -166,8 +174,14 @@ static std::optional<int64_t> upperBound(ExprAttr expr, const llvm::DenseMap<Str
   expr.walkExpr([&](ExprAttr e) {
     switch (e.getKind()) {
     case ExprKind::Constant: monotone &= e.getValue() >= 0; break;
-    case ExprKind::Symbol: case ExprKind::Add: case ExprKind::Mul: case ExprKind::Min: case ExprKind::Max: case ExprKind::Pow2Ceil: break;
-    case ExprKind::CeilDiv: case ExprKind::FloorDiv: monotone &= e.getOperands()[1].getConstant().has_value(); break;
+    case ExprKind::Symbol:
+    case ExprKind::Add:
+    case ExprKind::Mul:
+    case ExprKind::Min:
+    case ExprKind::Max:
+    case ExprKind::Pow2Ceil: break;
+    case ExprKind::CeilDiv:
+    case ExprKind::FloorDiv: monotone &= e.getOperands()[1].getConstant().has_value(); break;
     default: monotone = false;
     }
   });
@@ -182,8 +196,10 @@ static void collectBounds(ExprAttr guard, llvm::DenseMap<StringAttr, int64_t> &b
   if (!guard) return;
   ArrayRef<ExprAttr> operands = guard.getOperands();
   if (guard.getKind() == ExprKind::And) {
-    for (ExprAttr part : operands) collectBounds(part, bounds);
-  } else if ((guard.getKind() == ExprKind::Le || guard.getKind() == ExprKind::Lt) && operands[0].getKind() == ExprKind::Symbol && operands[1].getConstant()) {
+    for (ExprAttr part : operands)
+      collectBounds(part, bounds);
+  } else if ((guard.getKind() == ExprKind::Le || guard.getKind() == ExprKind::Lt) && operands[0].getKind() == ExprKind::Symbol &&
+             operands[1].getConstant()) {
     int64_t bound = *operands[1].getConstant() - (guard.getKind() == ExprKind::Lt);
     auto [entry, fresh] = bounds.try_emplace(operands[0].getSymbol(), bound);
     if (!fresh) entry->second = std::min(entry->second, bound);
@@ -195,7 +211,8 @@ ExprAttr intent::candidateCondition(ProgramOp program, ArrayRef<int64_t> row, Ta
   if (!set || set.getColumns().size() != row.size()) return {};
   MLIRContext *context = program.getContext();
   llvm::DenseMap<StringAttr, int64_t> values, bounds;
-  for (auto [column, value] : llvm::zip_equal(set.getColumns().getAsRange<StringAttr>(), row)) values[column] = value;
+  for (auto [column, value] : llvm::zip_equal(set.getColumns().getAsRange<StringAttr>(), row))
+    values[column] = value;
   collectBounds(program.getGuardAttr(), bounds);
   auto bind = [&](ExprAttr leaf) -> ExprAttr {
     if (leaf.getKind() != ExprKind::Parameter) return {};

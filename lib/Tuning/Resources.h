@@ -12,10 +12,10 @@ namespace intent {
 /// What of a program the rules look at.
 struct ProgramFacts {
   mlir::Operation *program;
-  llvm::SetVector<mlir::Type> fragments;            // distinct types that hold data: no coordinates, no masks
+  llvm::SetVector<mlir::Type> fragments; // distinct types that hold data: no coordinates, no masks
   llvm::SmallVector<block::ContractOp> contracts;
-  llvm::SmallVector<block::ContractOp> streamed;    // contractions in a loop that loads
-  bool pipelines = false;                           // some loop loads
+  llvm::SmallVector<block::ContractOp> streamed; // contractions in a loop that loads
+  bool pipelines = false;                        // some loop loads
   bool reduces = false;
 
   mlir::MLIRContext *context() const { return program->getContext(); }

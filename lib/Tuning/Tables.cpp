@@ -16,19 +16,27 @@ using namespace intent;
 
 // Granularities in elements, tiles or instances; every provider of the block program starts with these seven.
 static constexpr int64_t maxGranularity = int64_t(1) << 30;
-#define SHARED_COLUMNS                                                                                                       \
-  {"ownership_m", 1, maxGranularity}, {"ownership_n", 1, maxGranularity}, {"reduction", 1, maxGranularity},                  \
-      {"reduction_outer", 1, maxGranularity}, {"scan", 1, maxGranularity}, {"traversal_workers", 1, maxGranularity},         \
-      {"traversal_group", 1, maxGranularity}
+#define SHARED_COLUMNS                                                                                                                     \
+  {"ownership_m", 1, maxGranularity}, {"ownership_n", 1, maxGranularity}, {"reduction", 1, maxGranularity},                                \
+      {"reduction_outer", 1, maxGranularity}, {"scan", 1, maxGranularity}, {"traversal_workers", 1, maxGranularity}, {                     \
+    "traversal_group", 1, maxGranularity                                                                                                   \
+  }
 
-static constexpr TableColumn tritonColumns[] = {SHARED_COLUMNS, {"NUM_WARPS", 1, 64}, {"NUM_STAGES", 1, 16}, {"NUM_CTAS", 1, 16}, {"USE_TENSOR_DESCRIPTOR", 0, 1}};
+static constexpr TableColumn tritonColumns[] = {
+    SHARED_COLUMNS, {"NUM_WARPS", 1, 64}, {"NUM_STAGES", 1, 16}, {"NUM_CTAS", 1, 16}, {"USE_TENSOR_DESCRIPTOR", 0, 1}};
 // Access form: 1 tile, 2 gather. Load policy: 1 default, 2 latency hints, 3 without TMA.
-static constexpr TableColumn cutileColumns[] = {SHARED_COLUMNS, {"CUTILE_CTAS", 1, 16}, {"CUTILE_WORKER_WARPS", 1, 8}, {"CUTILE_OCCUPANCY", 1, 32}, {"CUTILE_ACCESS_FORM", 1, 2}, {"CUTILE_LOAD_POLICY", 1, 3}};
+static constexpr TableColumn cutileColumns[] = {SHARED_COLUMNS,
+                                                {"CUTILE_CTAS", 1, 16},
+                                                {"CUTILE_WORKER_WARPS", 1, 8},
+                                                {"CUTILE_OCCUPANCY", 1, 32},
+                                                {"CUTILE_ACCESS_FORM", 1, 2},
+                                                {"CUTILE_LOAD_POLICY", 1, 3}};
 // The host backend takes no option of its own: threads and vector width follow from the machine.
 static constexpr TableColumn hostColumns[] = {SHARED_COLUMNS};
 #undef SHARED_COLUMNS
-static constexpr TableColumn bangcColumns[] = {{"tile", 1, maxGranularity}, {"tile_m", 1, maxGranularity}, {"tile_n", 1, maxGranularity}, {"tile_k", 1, maxGranularity},
-                                               {"region_tile", 1, maxGranularity}, {"tasks", 1, maxGranularity}, {"local_bytes", 1, maxGranularity}};
+static constexpr TableColumn bangcColumns[] = {
+    {"tile", 1, maxGranularity},        {"tile_m", 1, maxGranularity}, {"tile_n", 1, maxGranularity},     {"tile_k", 1, maxGranularity},
+    {"region_tile", 1, maxGranularity}, {"tasks", 1, maxGranularity},  {"local_bytes", 1, maxGranularity}};
 static constexpr StringLiteral bangcFamilies[] = {"block"};
 
 const TableSchema *intent::findTableSchema(StringRef provider) {
@@ -58,7 +66,8 @@ constexpr size_t maxTableBytes = 1u << 20, maxRows = 1024, maxErrors = 32;
 // One file. Errors are collected; families of the wanted provider replace those of `tables`.
 class FileReader {
 public:
-  FileReader(StringRef provider, StringRef name, TuningTables &tables, std::vector<TableError> &errors) : provider(provider), name(name), tables(tables), errors(errors) {}
+  FileReader(StringRef provider, StringRef name, TuningTables &tables, std::vector<TableError> &errors)
+      : provider(provider), name(name), tables(tables), errors(errors) {}
 
   void read(StringRef text, bool isOverride) {
     auto parsed = parseJson(text, {maxTableBytes, 8});
@@ -81,7 +90,8 @@ private:
   // JSON objects are hash tables; errors come in a fixed order.
   static std::vector<const json::Object::value_type *> sorted(const json::Object &object) {
     std::vector<const json::Object::value_type *> entries;
-    for (const auto &entry : object) entries.push_back(&entry);
+    for (const auto &entry : object)
+      entries.push_back(&entry);
     llvm::sort(entries, [](auto *a, auto *b) { return StringRef(a->first) < StringRef(b->first); });
     return entries;
   }
@@ -94,7 +104,8 @@ private:
       family = StringRef(entry->first).str();
       row.reset();
       column = "";
-      if (!is_contained(schema.families, StringRef(family))) failFamily("unknown family of provider '" + schema.provider.str() + "': expected one of " + join(schema.families, ", "));
+      if (!is_contained(schema.families, StringRef(family)))
+        failFamily("unknown family of provider '" + schema.provider.str() + "': expected one of " + join(schema.families, ", "));
       else readFamily(schema, entry->second);
     }
     family.clear();
@@ -104,7 +115,8 @@ private:
     const json::Array *list = value.getAsArray();
     if (!list) return failFamily("expected a list of rows, got " + jsonKind(value).str());
     if (list->empty()) return failFamily("expected at least one row, got none");
-    if (list->size() > maxRows) return failFamily("expected at most " + std::to_string(maxRows) + " rows, got " + std::to_string(list->size()));
+    if (list->size() > maxRows)
+      return failFamily("expected at most " + std::to_string(maxRows) + " rows, got " + std::to_string(list->size()));
     TableFamily result{name.str(), {}};
     bool good = true;
     for (auto [i, item] : enumerate(*list)) {
@@ -182,11 +194,14 @@ static std::variant<TuningTables, std::vector<TableError>> finish(TuningTables t
 
 static bool start(StringRef provider, TuningTables &tables, std::vector<TableError> &errors) {
   tables.schema = findTableSchema(provider);
-  if (!tables.schema) errors.push_back({"no table schema for provider '" + provider.str() + "': expected triton, cutile, bangc or host", "", "", "", std::nullopt});
+  if (!tables.schema)
+    errors.push_back(
+        {"no table schema for provider '" + provider.str() + "': expected triton, cutile, bangc or host", "", "", "", std::nullopt});
   return tables.schema;
 }
 
-std::variant<TuningTables, std::vector<TableError>> intent::parseTables(StringRef provider, StringRef text, StringRef name, std::optional<StringRef> overrideText, StringRef overrideName) {
+std::variant<TuningTables, std::vector<TableError>> intent::parseTables(StringRef provider, StringRef text, StringRef name,
+                                                                        std::optional<StringRef> overrideText, StringRef overrideName) {
   TuningTables tables;
   std::vector<TableError> errors;
   if (!start(provider, tables, errors)) return errors;
@@ -195,7 +210,8 @@ std::variant<TuningTables, std::vector<TableError>> intent::parseTables(StringRe
   return finish(std::move(tables), std::move(errors));
 }
 
-std::variant<TuningTables, std::vector<TableError>> intent::readTables(StringRef provider, const std::string &path, const std::optional<std::string> &overridePath) {
+std::variant<TuningTables, std::vector<TableError>> intent::readTables(StringRef provider, const std::string &path,
+                                                                       const std::optional<std::string> &overridePath) {
   TuningTables tables;
   std::vector<TableError> errors;
   if (!start(provider, tables, errors)) return errors;
@@ -205,8 +221,10 @@ std::variant<TuningTables, std::vector<TableError>> intent::readTables(StringRef
     sys::fs::file_status status;
     std::error_code failed = sys::fs::status(path, status);
     if (!failed && status.type() != sys::fs::file_type::regular_file) return reader.fail("cannot be read: expected a regular file");
-    if (!failed && status.getSize() > maxTableBytes) return reader.fail("expected at most " + std::to_string(maxTableBytes) + " bytes, got " + std::to_string(status.getSize()));
-    ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true, /*IsVolatile=*/true);
+    if (!failed && status.getSize() > maxTableBytes)
+      return reader.fail("expected at most " + std::to_string(maxTableBytes) + " bytes, got " + std::to_string(status.getSize()));
+    ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
+        MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true, /*IsVolatile=*/true);
     if (!buffer) return reader.fail("cannot be read: " + StringRef(buffer.getError().message()).lower());
     reader.read((*buffer)->getBuffer(), isOverride);
   };

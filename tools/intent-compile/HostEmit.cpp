@@ -21,7 +21,8 @@ struct HostLibrary {
   // The library lies beside the compiler library.
   bool open(std::string &error) {
     Dl_info info;
-    if (!dladdr(reinterpret_cast<void *>(&intent_compile), &info) || !info.dli_fname) return error = "the compiler library has no path", false;
+    if (!dladdr(reinterpret_cast<void *>(&intent_compile), &info) || !info.dli_fname)
+      return error = "the compiler library has no path", false;
     SmallString<128> path(info.dli_fname);
     sys::path::remove_filename(path);
     sys::path::append(path, "libintent-host.so");
@@ -48,7 +49,8 @@ int64_t extentOf(const json::Value &item, const std::map<std::string, int64_t> &
 
 } // namespace
 
-std::string emitHostCode(const std::string &mlir, const json::Object &metadata, const std::string &form, unsigned row, const std::map<std::string, int64_t> &symbols, std::string &error) {
+std::string emitHostCode(const std::string &mlir, const json::Object &metadata, const std::string &form, unsigned row,
+                         const std::map<std::string, int64_t> &symbols, std::string &error) {
   HostLibrary library;
   if (!library.open(error)) return {};
   char reason[4096] = "";
@@ -63,11 +65,14 @@ std::string emitHostCode(const std::string &mlir, const json::Object &metadata, 
   for (const json::Value &param : params ? *params : json::Array()) {
     std::vector<int64_t> &shape = shapes.emplace_back(), &stride = strides.emplace_back();
     const json::Array *extents = param.getAsObject() ? param.getAsObject()->getArray("shape") : nullptr;
-    for (const json::Value &extent : extents ? *extents : json::Array()) shape.push_back(extentOf(extent, symbols, 1024));
+    for (const json::Value &extent : extents ? *extents : json::Array())
+      shape.push_back(extentOf(extent, symbols, 1024));
     stride.assign(shape.size(), 1);
-    for (size_t i = shape.size(); i-- > 1;) stride[i - 1] = stride[i] * shape[i];
+    for (size_t i = shape.size(); i-- > 1;)
+      stride[i - 1] = stride[i] * shape[i];
   }
-  for (size_t i = 0; i < shapes.size(); ++i) arguments.push_back({data, shapes[i].data(), strides[i].data()});
+  for (size_t i = 0; i < shapes.size(); ++i)
+    arguments.push_back({data, shapes[i].data(), strides[i].data()});
   const char *text = library.emit(kernel, form.c_str(), arguments.data(), arguments.size());
   std::string result = text ? text : "";
   if (!text) error = "the host backend has no '" + form + "' form of this program";

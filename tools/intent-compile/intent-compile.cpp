@@ -12,15 +12,19 @@
 using namespace llvm;
 
 static cl::OptionCategory category("intent-compile");
-static cl::opt<std::string> input(cl::Positional, cl::desc("REQUEST.json or KERNEL.mlir (- reads standard input)"), cl::init("-"), cl::cat(category));
+static cl::opt<std::string> input(cl::Positional, cl::desc("REQUEST.json or KERNEL.mlir (- reads standard input)"), cl::init("-"),
+                                  cl::cat(category));
 static cl::opt<std::string> target("target", cl::desc("host, triton:sm_90, cutile:sm_100, bangc:mtp_372..."), cl::cat(category));
-static cl::opt<std::string> tuningConfig("tuning-config", cl::desc("rows that replace whole families of the default table"), cl::cat(category));
+static cl::opt<std::string> tuningConfig("tuning-config", cl::desc("rows that replace whole families of the default table"),
+                                         cl::cat(category));
 static cl::opt<std::string> emit("emit", cl::desc("kir, block, source, metadata, llvm, asm, or stage with --stage"), cl::cat(category));
 static cl::opt<std::string> stage("stage", cl::desc("the one stage to run on KERNEL.mlir"), cl::cat(category));
-static cl::list<std::string> dump("dump", cl::desc("print the module after this stage to standard error"), cl::CommaSeparated, cl::cat(category));
+static cl::list<std::string> dump("dump", cl::desc("print the module after this stage to standard error"), cl::CommaSeparated,
+                                  cl::cat(category));
 static cl::list<std::string> table("table", cl::desc("PROVIDER=PATH of a default table"), cl::cat(category));
 static cl::opt<std::string> cover("force-cover", cl::desc("for tests: a legal cover, as in N=loop,lanes"), cl::cat(category));
-static cl::list<std::string> symbol("symbol", cl::desc("NAME=VALUE of a launch symbol, for --emit=llvm|asm (1024 if not given)"), cl::cat(category));
+static cl::list<std::string> symbol("symbol", cl::desc("NAME=VALUE of a launch symbol, for --emit=llvm|asm (1024 if not given)"),
+                                    cl::cat(category));
 static cl::opt<unsigned> row("row", cl::desc("the candidate to bind, for --emit=llvm|asm"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("output file"), cl::init("-"), cl::cat(category));
 
@@ -55,7 +59,8 @@ static std::variant<json::Object, std::string> makeRequest(StringRef text) {
   }
   if (!table.empty()) {
     json::Object tables;
-    for (StringRef item : table) tables[splitPair(item).first] = splitPair(item).second;
+    for (StringRef item : table)
+      tables[splitPair(item).first] = splitPair(item).second;
     request["tables"] = std::move(tables);
   }
   if (!emit.empty() || !request.get("emit")) {
@@ -115,7 +120,9 @@ static int write(StringRef text) {
 static int writeHostCode(const Result &result) {
   Expected<json::Value> metadata = json::parse(result.field("metadata").value_or("null"));
   if (!metadata) return fail(toString(metadata.takeError()), 4);
-  if (!metadata->getAsObject() || metadata->getAsObject()->getObject("target") == nullptr || metadata->getAsObject()->getObject("target")->getString("provider") != "host") return fail("--emit=" + emit + " needs --target host");
+  if (!metadata->getAsObject() || metadata->getAsObject()->getObject("target") == nullptr ||
+      metadata->getAsObject()->getObject("target")->getString("provider") != "host")
+    return fail("--emit=" + emit + " needs --target host");
   std::map<std::string, int64_t> symbols;
   for (StringRef item : symbol) {
     auto [name, text] = splitPair(item);
@@ -132,7 +139,8 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](raw_ostream &os) { os << intent_build_info() << "\n"; });
   cl::ParseCommandLineOptions(argc, argv, "Compiles an Intent request or IR text.\n");
   static constexpr StringLiteral forms[] = {"", "kir", "block", "source", "metadata", "llvm", "asm", "stage"};
-  if (!is_contained(forms, StringRef(emit))) return fail("--emit: expected kir, block, source, metadata, llvm, asm or stage, got '" + emit + "'");
+  if (!is_contained(forms, StringRef(emit)))
+    return fail("--emit: expected kir, block, source, metadata, llvm, asm or stage, got '" + emit + "'");
 
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(input);
   if (!buffer) return fail("cannot read " + input + ": " + buffer.getError().message());

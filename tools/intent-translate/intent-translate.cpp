@@ -9,7 +9,8 @@ int main(int argc, char **argv) {
   mlir::TranslateFromMLIRRegistration triton(
       "block-to-triton", "legalise, verify and print as a Triton module",
       [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
-        if (mlir::failed(intent::triton::legalizeForTriton(module)) || mlir::failed(intent::triton::verifyForTriton(module))) return mlir::failure();
+        if (mlir::failed(intent::triton::legalizeForTriton(module)) || mlir::failed(intent::triton::verifyForTriton(module)))
+          return mlir::failure();
         mlir::FailureOr<std::string> text = intent::triton::serializeToTriton(module);
         if (mlir::failed(text)) return mlir::failure();
         os << *text;

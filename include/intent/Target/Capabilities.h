@@ -32,8 +32,8 @@ namespace intent {
 
 /// The target of a provider ("triton", "cutile", "bangc", "host") and an architecture ("sm_90"; the host
 /// has "native", or nothing) with every feature spelled out. `overrides` gives other values to some features: integers, booleans
-/// or lists of strings (also as one string with commas). An unknown provider, architecture or feature, or a value of the wrong type, is emitted
-/// at `location` as a "configuration: " error.
+/// or lists of strings (also as one string with commas). An unknown provider, architecture or feature, or a value of the wrong type, is
+/// emitted at `location` as a "configuration: " error.
 mlir::FailureOr<block::TargetAttr> resolveTarget(mlir::Location location, llvm::StringRef provider, llvm::StringRef arch,
                                                  const llvm::json::Object &overrides = {});
 

@@ -53,11 +53,13 @@ struct TuningTables {
 
 /// Reads the default table of `provider` and, where there is one, the override. Other providers in either file are
 /// checked and unused. Every malformed input gives an error of its own.
-std::variant<TuningTables, std::vector<TableError>> readTables(llvm::StringRef provider, const std::string &path, const std::optional<std::string> &overridePath);
+std::variant<TuningTables, std::vector<TableError>> readTables(llvm::StringRef provider, const std::string &path,
+                                                               const std::optional<std::string> &overridePath);
 
 /// The same from texts; the names stand for the files in messages.
 std::variant<TuningTables, std::vector<TableError>> parseTables(llvm::StringRef provider, llvm::StringRef text, llvm::StringRef name,
-                                                                std::optional<llvm::StringRef> overrideText = std::nullopt, llvm::StringRef overrideName = "");
+                                                                std::optional<llvm::StringRef> overrideText = std::nullopt,
+                                                                llvm::StringRef overrideName = "");
 
 //===- candidates --------------------------------------------------------------------------------------===//
 
@@ -67,9 +69,9 @@ llvm::StringRef selectFamily(block::ProgramOp program);
 /// What became of one table row.
 struct RowFate {
   enum Kind { Kept, Merged, Rejected } kind;
-  unsigned candidate = 0;  // the row's candidate, or the one it equals after projection
-  std::string rule;        // rejected: the rule's name
-  std::string reason;      // rejected: expected and actual
+  unsigned candidate = 0; // the row's candidate, or the one it equals after projection
+  std::string rule;       // rejected: the rule's name
+  std::string reason;     // rejected: expected and actual
   std::vector<int64_t> request;
 };
 
@@ -85,7 +87,8 @@ struct ProgramConfigurations {
 /// and deduplicates them, and sets the attributes `family` and `configurations`. Provider options that something in
 /// the program consumes are declared as parameters of role `provider`. Programs that have configurations keep them.
 /// No legal candidate is an error that names the rule which removed each row.
-mlir::FailureOr<std::vector<ProgramConfigurations>> materializeConfigurations(block::KernelOp kernel, const TuningTables &tables, block::TargetAttr target);
+mlir::FailureOr<std::vector<ProgramConfigurations>> materializeConfigurations(block::KernelOp kernel, const TuningTables &tables,
+                                                                              block::TargetAttr target);
 
 /// The condition on launch symbols under which a candidate's fragments fit the target's `fragment_elements`; null if
 /// they always do. Extents that the call chooses (role `coverage`) make it depend on the call.

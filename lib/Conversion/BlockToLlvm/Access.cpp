@@ -44,7 +44,8 @@ static std::optional<int64_t> constantStep(LV step) {
 
 static SmallVector<int, 16> reversedLanes(unsigned width) {
   SmallVector<int, 16> lanes;
-  for (unsigned lane = 0; lane < width; ++lane) lanes.push_back(width - 1 - lane);
+  for (unsigned lane = 0; lane < width; ++lane)
+    lanes.push_back(width - 1 - lane);
   return lanes;
 }
 
@@ -71,7 +72,9 @@ LV Nest::computeLoad(LoadOp load, Axes axes) {
       if (mask) mask = b.CreateShuffleVector(mask, reversedLanes(width));
     }
     LV raw;
-    if (step == 1 || backward) raw = mask ? static_cast<LV>(b.CreateMaskedLoad(vector, at.pointer, align, mask, llvm::Constant::getNullValue(vector))) : b.CreateAlignedLoad(vector, at.pointer, align);
+    if (step == 1 || backward)
+      raw = mask ? static_cast<LV>(b.CreateMaskedLoad(vector, at.pointer, align, mask, llvm::Constant::getNullValue(vector)))
+                 : b.CreateAlignedLoad(vector, at.pointer, align);
     else raw = b.CreateMaskedGather(vector, lanePointers(at, element), align, mask, llvm::Constant::getNullValue(vector));
     if (backward) raw = b.CreateShuffleVector(raw, reversedLanes(width));
     value = cg.scalars.fromMemory(element, raw);
@@ -156,7 +159,8 @@ void Codegen::emitScalarLoad(LoadOp op) {
   LV pointer = source.data, active = nullptr;
   for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), source.strides))
     pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
-  for (Value mask : op.getValidity()) active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+  for (Value mask : op.getValidity())
+    active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
   if (active) pointer = b.CreateSelect(active, pointer, scratch);
   LV value = scalars.fromMemory(element, b.CreateAlignedLoad(scalars.memoryType(element), pointer, llvm::Align(storageBytes(element))));
   define(op.getResult(), active ? b.CreateSelect(active, value, scalar(op.getFill())) : value);
@@ -184,7 +188,8 @@ void Codegen::emitStore(StoreOp op) {
     LV pointer = target.data, active = nullptr;
     for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), target.strides))
       pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
-    for (Value mask : op.getValidity()) active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+    for (Value mask : op.getValidity())
+      active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
     if (active) pointer = b.CreateSelect(active, pointer, scratch);
     b.CreateAlignedStore(scalars.toMemory(element, scalar(op.getValue())), pointer, llvm::Align(storageBytes(element)));
     return;
@@ -224,10 +229,12 @@ void Codegen::emitStore(StoreOp op) {
   }
   nest.forEach(outer, [&] {
     LV value = nest.evaluate(op.getValue(), all);
-    for (auto [source, buffer] : llvm::zip_equal(filled, buffers)) nest.writeBuffer(buffer, all, nest.evaluate(source, all));
+    for (auto [source, buffer] : llvm::zip_equal(filled, buffers))
+      nest.writeBuffer(buffer, all, nest.evaluate(source, all));
     nest.writeView(op, value);
   });
-  for (auto [source, buffer] : llvm::zip_equal(filled, buffers)) define(source, buffer);
+  for (auto [source, buffer] : llvm::zip_equal(filled, buffers))
+    define(source, buffer);
 }
 
 } // namespace intent::block::host

@@ -16,7 +16,8 @@ FailureOr<llvm::StringMap<int64_t>> intent::block::configurationRow(ProgramOp pr
   }
   if (row >= set.getRows().size()) return program.emitOpError("has ") << set.getRows().size() << " configurations, not row " << row;
   auto cells = cast<DenseI64ArrayAttr>(set.getRows()[row]).asArrayRef();
-  for (auto [column, cell] : llvm::zip_equal(set.getColumns(), cells)) values[cast<StringAttr>(column).getValue()] = cell;
+  for (auto [column, cell] : llvm::zip_equal(set.getColumns(), cells))
+    values[cast<StringAttr>(column).getValue()] = cell;
   return values;
 }
 
@@ -43,7 +44,8 @@ public:
       std::optional<int64_t> constant = extents.back().getConstant();
       if (!constant) return emitError(value.getLoc()) << "fragment extent " << extents.back() << " has no value in this configuration";
       if (*constant <= 0) return emitError(value.getLoc()) << "fragment extent " << *constant << " is not positive";
-      if (*constant > maxFragmentElements / elements) return emitError(value.getLoc()) << "fragment " << fragment << " is too large for this configuration";
+      if (*constant > maxFragmentElements / elements)
+        return emitError(value.getLoc()) << "fragment " << fragment << " is too large for this configuration";
       elements *= *constant;
     }
     value.setType(FragmentType::get(fragment.getContext(), fragment.getElement(), extents));

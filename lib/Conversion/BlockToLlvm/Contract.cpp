@@ -17,7 +17,7 @@ struct Contraction {
   unsigned vector, vectors; ///< lanes of a vector, vectors of a column panel
   unsigned tileRows;
   Interval wantedRows, wantedDepth, wantedColumns; ///< what is observed, and where neither operand is a masked zero
-  Conjuncts depthOf;        ///< conjuncts whose falsehood makes a term zero, on axis 0 = the contracted one
+  Conjuncts depthOf;                               ///< conjuncts whose falsehood makes a term zero, on axis 0 = the contracted one
   int64_t panel() const { return int64_t(vector) * vectors; }
 };
 } // namespace
@@ -106,7 +106,8 @@ static Buffer packRhs(Codegen &cg, Value rhs, const Contraction &c) {
           }
           nest.setCopy(0);
           transposeSquare(b, square);
-          for (unsigned i = 0; i < lanes; ++i) nest.writeAt(buffer, offsetAt(b.CreateAdd(nest.index(depthAxis), cg.index(i)), nest.index(columnAxis)), 1, square[i]);
+          for (unsigned i = 0; i < lanes; ++i)
+            nest.writeAt(buffer, offsetAt(b.CreateAdd(nest.index(depthAxis), cg.index(i)), nest.index(columnAxis)), 1, square[i]);
         });
       });
     });
@@ -114,7 +115,11 @@ static Buffer packRhs(Codegen &cg, Value rhs, const Contraction &c) {
   }
   nest.forEach(outer, [&] {
     LV packed = value();
-    nest.writeAt(buffer, offsetAt(nest.index(depthAxis), nest.index(columnAxis)), nest.innerAxis() == columnAxis ? 1 : nest.innerAxis() == depthAxis ? panel : c.depth * c.columns, packed);
+    nest.writeAt(buffer, offsetAt(nest.index(depthAxis), nest.index(columnAxis)),
+                 nest.innerAxis() == columnAxis  ? 1
+                 : nest.innerAxis() == depthAxis ? panel
+                                                 : c.depth * c.columns,
+                 packed);
   });
   return buffer;
 }
@@ -127,15 +132,20 @@ static void emitTile(Codegen &cg, const Contraction &c, unsigned rows, LV batch,
   llvm::Align align(storageBytes(c.compute));
   int64_t panel = c.panel();
   auto sumAddress = [&](unsigned r, unsigned v) {
-    LV offset = b.CreateAdd(b.CreateMul(batch, cg.index(c.rows * c.columns)), b.CreateMul(b.CreateAdd(row, cg.index(r)), cg.index(c.columns)));
+    LV offset =
+        b.CreateAdd(b.CreateMul(batch, cg.index(c.rows * c.columns)), b.CreateMul(b.CreateAdd(row, cg.index(r)), cg.index(c.columns)));
     offset = b.CreateAdd(offset, b.CreateAdd(b.CreateMul(panelNumber, cg.index(panel)), cg.index(int64_t(v) * c.vector)));
     return b.CreateInBoundsGEP(scalar, c.sum.pointer, offset);
   };
   SmallVector<LV, 32> sums;
   for (unsigned r = 0; r < rows; ++r)
-    for (unsigned v = 0; v < c.vectors; ++v) sums.push_back(b.CreateAlignedLoad(vector, sumAddress(r, v), align));
-  LV lhs = b.CreateInBoundsGEP(scalar, c.lhs.pointer, b.CreateAdd(b.CreateMul(batch, cg.index(c.lhs.strides[0])), b.CreateMul(row, cg.index(c.lhs.strides[1]))));
-  LV rhs = b.CreateInBoundsGEP(scalar, c.rhs.pointer, b.CreateAdd(b.CreateMul(batch, cg.index(c.depth * c.columns)), b.CreateMul(panelNumber, cg.index(panel * c.depth))));
+    for (unsigned v = 0; v < c.vectors; ++v)
+      sums.push_back(b.CreateAlignedLoad(vector, sumAddress(r, v), align));
+  LV lhs = b.CreateInBoundsGEP(scalar, c.lhs.pointer,
+                               b.CreateAdd(b.CreateMul(batch, cg.index(c.lhs.strides[0])), b.CreateMul(row, cg.index(c.lhs.strides[1]))));
+  LV rhs = b.CreateInBoundsGEP(
+      scalar, c.rhs.pointer,
+      b.CreateAdd(b.CreateMul(batch, cg.index(c.depth * c.columns)), b.CreateMul(panelNumber, cg.index(panel * c.depth))));
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(cg.context, name, cg.function); };
   llvm::BasicBlock *before = b.GetInsertBlock(), *header = block("depth"), *body = block("depth.body"), *exit = block("depth.exit");
   b.CreateBr(header);
@@ -151,7 +161,8 @@ static void emitTile(Codegen &cg, const Contraction &c, unsigned rows, LV batch,
   b.SetInsertPoint(body);
   SmallVector<LV, 4> columns;
   LV line = b.CreateInBoundsGEP(scalar, rhs, b.CreateMul(k, cg.index(panel)));
-  for (unsigned v = 0; v < c.vectors; ++v) columns.push_back(b.CreateAlignedLoad(vector, b.CreateConstInBoundsGEP1_64(scalar, line, int64_t(v) * c.vector), align));
+  for (unsigned v = 0; v < c.vectors; ++v)
+    columns.push_back(b.CreateAlignedLoad(vector, b.CreateConstInBoundsGEP1_64(scalar, line, int64_t(v) * c.vector), align));
   LV column = b.CreateInBoundsGEP(scalar, lhs, b.CreateMul(k, cg.index(c.lhs.strides[2])));
   for (unsigned r = 0; r < rows; ++r) {
     LV factor = b.CreateAlignedLoad(scalar, b.CreateConstInBoundsGEP1_64(scalar, column, int64_t(r) * c.lhs.strides[1]), align);
@@ -163,11 +174,13 @@ static void emitTile(Codegen &cg, const Contraction &c, unsigned rows, LV batch,
   }
   LV next = b.CreateNUWAdd(k, cg.index(1));
   k->addIncoming(next, body);
-  for (auto [phi, sum] : llvm::zip_equal(phis, sums)) phi->addIncoming(sum, body);
+  for (auto [phi, sum] : llvm::zip_equal(phis, sums))
+    phi->addIncoming(sum, body);
   b.CreateBr(header);
   b.SetInsertPoint(exit);
   for (unsigned r = 0; r < rows; ++r)
-    for (unsigned v = 0; v < c.vectors; ++v) b.CreateAlignedStore(phis[r * c.vectors + v], sumAddress(r, v), align);
+    for (unsigned v = 0; v < c.vectors; ++v)
+      b.CreateAlignedStore(phis[r * c.vectors + v], sumAddress(r, v), align);
 }
 
 // for (index = low; index < high; index += step) body(index)
@@ -196,10 +209,12 @@ static void emitTiles(Codegen &cg, const Contraction &c) {
   int64_t whole = c.rows / c.tileRows * c.tileRows;
   auto least = [&](LV x, LV y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); };
   LV firstRow = b.CreateMul(b.CreateUDiv(c.wantedRows.low, cg.index(c.tileRows)), cg.index(c.tileRows));
-  LV firstPanel = b.CreateUDiv(c.wantedColumns.low, cg.index(c.panel())), endPanel = b.CreateUDiv(b.CreateAdd(c.wantedColumns.high, cg.index(c.panel() - 1)), cg.index(c.panel()));
+  LV firstPanel = b.CreateUDiv(c.wantedColumns.low, cg.index(c.panel())),
+     endPanel = b.CreateUDiv(b.CreateAdd(c.wantedColumns.high, cg.index(c.panel() - 1)), cg.index(c.panel()));
   emitLoop(cg, cg.index(0), cg.index(c.batch), 1, [&](LV batch) {
     emitLoop(cg, firstPanel, endPanel, 1, [&](LV panel) {
-      emitLoop(cg, firstRow, least(c.wantedRows.high, cg.index(whole)), c.tileRows, [&](LV row) { emitTile(cg, c, c.tileRows, batch, row, panel); });
+      emitLoop(cg, firstRow, least(c.wantedRows.high, cg.index(whole)), c.tileRows,
+               [&](LV row) { emitTile(cg, c, c.tileRows, batch, row, panel); });
       if (whole < c.rows) emitTile(cg, c, c.rows - whole, batch, cg.index(whole), panel);
     });
   });
@@ -214,7 +229,8 @@ static const Buffer *carriedReceiver(Codegen &cg, ContractOp op) {
   if (!loop || use.getOwner() != loop.getBody()->getTerminator()) return nullptr;
   Value carried = loop.getRegionIterArgs()[use.getOperandNumber()];
   const Buffer *buffer = cg.bufferOf(carried);
-  if (cg.readsOf(op.getAccumulator(), *buffer) == Reads::Elsewhere || cg.readsOf(op.getLhs(), *buffer) != Reads::Nothing || cg.readsOf(op.getRhs(), *buffer) != Reads::Nothing)
+  if (cg.readsOf(op.getAccumulator(), *buffer) == Reads::Elsewhere || cg.readsOf(op.getLhs(), *buffer) != Reads::Nothing ||
+      cg.readsOf(op.getRhs(), *buffer) != Reads::Nothing)
     return nullptr;
   for (Operation *sink : cg.plan->sinksOf(carried)) {
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*sink);
@@ -234,7 +250,8 @@ void Codegen::emitContract(ContractOp op) {
   Type accumulator = elementType(op.getType());
   c.compute = computeType(accumulator);
   c.vector = cpu.vectorBytes / storageBytes(c.compute);
-  while (c.vector > 1 && c.columns % c.vector) c.vector /= 2;
+  while (c.vector > 1 && c.columns % c.vector)
+    c.vector /= 2;
   c.vectors = c.columns % (2 * c.vector) == 0 ? 2 : 1;
   // Enough independent sums to hide the latency of a multiply-add; 16 registers hold half as many rows.
   c.tileRows = std::min<int64_t>(c.rows, cpu.vectorBytes == 64 ? (c.vectors == 2 ? 8 : 16) : (c.vectors == 2 ? 4 : 8));
@@ -254,7 +271,8 @@ void Codegen::emitContract(ContractOp op) {
   Buffer result = receiver ? *receiver : allocate(accumulator, sum);
   c.sum = c.compute == accumulator ? result : allocate(c.compute, sum);
   if (c.compute == accumulator) {
-    if (const Buffer *own = bufferOf(op.getAccumulator()); !own || own->pointer != result.pointer) evaluateInto(op.getAccumulator(), result, plan->guard(op.getResult()));
+    if (const Buffer *own = bufferOf(op.getAccumulator()); !own || own->pointer != result.pointer)
+      evaluateInto(op.getAccumulator(), result, plan->guard(op.getResult()));
   } else evaluateInto(op.getAccumulator(), c.sum, plan->guard(op.getResult()));
   c.lhs = packLhs(*this, op.getLhs(), c);
   c.rhs = packRhs(*this, op.getRhs(), c);

@@ -37,7 +37,8 @@ LogicalResult Codegen::emitOp(Operation *op) {
       .Case<scf::WhileOp>([&](scf::WhileOp loop) { return emitWhile(loop); })
       .Case<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp>([&](Operation *scalarOp) {
         SmallVector<LV, 3> operands;
-        for (Value operand : scalarOp->getOperands()) operands.push_back(scalar(operand));
+        for (Value operand : scalarOp->getOperands())
+          operands.push_back(scalar(operand));
         define(scalarOp->getResult(0), scalars.apply(scalarOp, operands));
         return success();
       })
@@ -48,12 +49,14 @@ LogicalResult Codegen::emitOp(Operation *op) {
 
 Reads Codegen::readsOf(Value value, const Buffer &memory, bool moved) const {
   if (!isFragment(value)) return Reads::Nothing;
-  if (const Buffer *buffer = bufferOf(value)) return buffer->pointer != memory.pointer ? Reads::Nothing : moved ? Reads::Elsewhere : Reads::InPlace;
+  if (const Buffer *buffer = bufferOf(value))
+    return buffer->pointer != memory.pointer ? Reads::Nothing : moved ? Reads::Elsewhere : Reads::InPlace;
   Operation *op = value.getDefiningOp();
   if (!op || !isLazy(op)) return Reads::Nothing;
   moved |= isa<BroadcastOp, TransposeOp, LoadOp>(op);
   Reads worst = Reads::Nothing;
-  for (Value operand : op->getOperands()) worst = std::max(worst, readsOf(operand, memory, moved));
+  for (Value operand : op->getOperands())
+    worst = std::max(worst, readsOf(operand, memory, moved));
   return worst;
 }
 
@@ -76,14 +79,17 @@ void Codegen::assign(ValueRange from, ArrayRef<Buffer> into) {
     moves.push_back({allocateFor(from[i]), i});
     evaluateInto(from[i], moves.back().first, {});
   }
-  for (unsigned i : direct) evaluateInto(from[i], into[i], {});
-  for (auto &[buffer, i] : moves) b.CreateMemCpy(into[i].pointer, llvm::Align(64), buffer.pointer, llvm::Align(64), buffer.bytes);
+  for (unsigned i : direct)
+    evaluateInto(from[i], into[i], {});
+  for (auto &[buffer, i] : moves)
+    b.CreateMemCpy(into[i].pointer, llvm::Align(64), buffer.pointer, llvm::Align(64), buffer.bytes);
 }
 
 // One buffer per fragment among `values`; empty entries for scalars.
 static SmallVector<Buffer, 4> buffersFor(Codegen &cg, ValueRange values) {
   SmallVector<Buffer, 4> buffers;
-  for (Value value : values) buffers.push_back(isFragment(value) ? cg.allocateFor(value) : Buffer());
+  for (Value value : values)
+    buffers.push_back(isFragment(value) ? cg.allocateFor(value) : Buffer());
   return buffers;
 }
 
@@ -156,7 +162,8 @@ LogicalResult Codegen::emitIf(scf::IfOp op) {
       if (failed(emitBlock(region->front()))) return failure();
       ValueRange yielded = region->front().getTerminator()->getOperands();
       assign(yielded, results);
-      for (Value value : yielded) values.back().push_back(isFragment(value) ? nullptr : scalar(value));
+      for (Value value : yielded)
+        values.back().push_back(isFragment(value) ? nullptr : scalar(value));
     }
     ends.push_back(b.GetInsertBlock());
     b.CreateBr(exit);
@@ -167,7 +174,8 @@ LogicalResult Codegen::emitIf(scf::IfOp op) {
     merged.push_back(nullptr);
     if (isFragment(result)) continue;
     auto *phi = b.CreatePHI(scalars.registerType(result.getType()), 2);
-    for (unsigned side = 0; side < 2; ++side) phi->addIncoming(values[side][i], ends[side]);
+    for (unsigned side = 0; side < 2; ++side)
+      phi->addIncoming(values[side][i], ends[side]);
     merged.back() = phi;
   }
   bind(*this, op.getResults(), results, merged);
@@ -187,7 +195,8 @@ LogicalResult Codegen::emitWhile(scf::WhileOp op) {
   scf::ConditionOp condition = op.getConditionOp();
   assign(condition.getArgs(), passed);
   SmallVector<LV, 4> values;
-  for (Value value : condition.getArgs()) values.push_back(isFragment(value) ? nullptr : scalar(value));
+  for (Value value : condition.getArgs())
+    values.push_back(isFragment(value) ? nullptr : scalar(value));
   b.CreateCondBr(scalar(condition.getCondition()), body, exit);
   b.SetInsertPoint(body);
   bind(*this, op.getAfterArguments(), passed, values);

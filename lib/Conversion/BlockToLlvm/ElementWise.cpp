@@ -11,9 +11,7 @@ using namespace intent;
 
 namespace intent::block::host {
 
-LV Scalars::intrinsic(llvm::Intrinsic::ID id, ArrayRef<LV> operands) {
-  return b.CreateIntrinsic(id, {operands[0]->getType()}, operands);
-}
+LV Scalars::intrinsic(llvm::Intrinsic::ID id, ArrayRef<LV> operands) { return b.CreateIntrinsic(id, {operands[0]->getType()}, operands); }
 
 LV Scalars::exactFma(LV x, LV y, LV z) { return intrinsic(llvm::Intrinsic::fma, {x, y, z}); }
 
@@ -26,7 +24,8 @@ LV Scalars::apply(Operation *op, ArrayRef<LV> given) {
   SmallVector<LV, 3> x(given.begin(), given.end());
   for (LV value : given)
     if (value->getType()->isVectorTy()) {
-      for (LV &operand : x) operand = splatLike(operand, value->getType());
+      for (LV &operand : x)
+        operand = splatLike(operand, value->getType());
       break;
     }
   Type element = elementType(op->getOperand(0).getType());
@@ -81,7 +80,8 @@ LV Scalars::divideVectors(bool isSigned, LV x, LV y) {
   llvm::Type *t = x->getType();
   unsigned width = t->getScalarSizeInBits();
   if (width < 64) return floorQuotient(isSigned, x, y, width <= 16 ? b.getFloatTy() : b.getDoubleTy());
-  std::string name = ("floor_quotient_" + Twine(isSigned ? "s" : "u") + Twine(llvm::cast<llvm::FixedVectorType>(t)->getNumElements())).str();
+  std::string name =
+      ("floor_quotient_" + Twine(isSigned ? "s" : "u") + Twine(llvm::cast<llvm::FixedVectorType>(t)->getNumElements())).str();
   llvm::Function *function = module.getFunction(name);
   if (!function) {
     function = llvm::Function::Create(llvm::FunctionType::get(t, {t, t}, false), llvm::Function::InternalLinkage, name, module);
@@ -166,10 +166,13 @@ LV Scalars::binaryInteger(BinaryKind kind, Type element, LV x, LV y) {
   case BinaryKind::Add: return b.CreateAdd(x, y);
   case BinaryKind::Sub: return b.CreateSub(x, y);
   case BinaryKind::Mul: return b.CreateMul(x, y);
-  case BinaryKind::Div: case BinaryKind::FloorDiv: return divideInteger(isSigned, false, x, y);
+  case BinaryKind::Div:
+  case BinaryKind::FloorDiv: return divideInteger(isSigned, false, x, y);
   case BinaryKind::Mod: return divideInteger(isSigned, true, x, y);
-  case BinaryKind::Maximum: case BinaryKind::MaximumNum: return intrinsic(isSigned ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {x, y});
-  case BinaryKind::Minimum: case BinaryKind::MinimumNum: return intrinsic(isSigned ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {x, y});
+  case BinaryKind::Maximum:
+  case BinaryKind::MaximumNum: return intrinsic(isSigned ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {x, y});
+  case BinaryKind::Minimum:
+  case BinaryKind::MinimumNum: return intrinsic(isSigned ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {x, y});
   case BinaryKind::And: return b.CreateAnd(x, y);
   case BinaryKind::Or: return b.CreateOr(x, y);
   case BinaryKind::Xor: return b.CreateXor(x, y);
@@ -206,7 +209,9 @@ LV Scalars::floorDivideFloat(bool remainder, LV x, LV y) {
 
 LV Scalars::binaryFloat(BinaryKind kind, Type element, LV x, LV y) {
   switch (kind) {
-  case BinaryKind::Add: case BinaryKind::Sub: case BinaryKind::Mul: {
+  case BinaryKind::Add:
+  case BinaryKind::Sub:
+  case BinaryKind::Mul: {
     LV value = kind == BinaryKind::Add ? b.CreateFAdd(x, y) : kind == BinaryKind::Sub ? b.CreateFSub(x, y) : b.CreateFMul(x, y);
     // Same-dtype a*b+c may round once; in narrow formats the product has been rounded already.
     if (auto *i = llvm::dyn_cast<llvm::Instruction>(value); i && (element.isF32() || element.isF64())) i->setHasAllowContract(true);
@@ -226,10 +231,12 @@ LV Scalars::binaryFloat(BinaryKind kind, Type element, LV x, LV y) {
 
 LV Scalars::compare(ComparePredicate predicate, Type element, LV x, LV y) {
   using P = llvm::CmpInst::Predicate;
-  struct Row { P floating, isSigned, isUnsigned; };
-  static const Row rows[] = {
-      {P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ},   {P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE},   {P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT},
-      {P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE}, {P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT}, {P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE}};
+  struct Row {
+    P floating, isSigned, isUnsigned;
+  };
+  static const Row rows[] = {{P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ},   {P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE},
+                             {P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT}, {P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE},
+                             {P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT}, {P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE}};
   const Row &row = rows[static_cast<unsigned>(predicate)];
   return b.CreateCmp(isa<FloatType>(element) ? row.floating : isUnsignedInteger(element) ? row.isUnsigned : row.isSigned, x, y);
 }

@@ -46,13 +46,17 @@ std::optional<Affine> Nest::affine(Value value, Axes axes, unsigned lane) {
     return Affine{b.CreateMul(x->base, y->base), isZero(step) ? nullptr : step};
   }
   bool add = kind == BinaryKind::Add;
-  LV step = !y->step ? x->step : !x->step ? (add ? y->step : b.CreateNeg(y->step)) : add ? b.CreateAdd(x->step, y->step) : b.CreateSub(x->step, y->step);
+  LV step = !y->step   ? x->step
+            : !x->step ? (add ? y->step : b.CreateNeg(y->step))
+            : add      ? b.CreateAdd(x->step, y->step)
+                       : b.CreateSub(x->step, y->step);
   return Affine{add ? b.CreateAdd(x->base, y->base) : b.CreateSub(x->base, y->base), isZero(step) ? nullptr : step};
 }
 
 LV Nest::laneNumbers(unsigned bits) {
   SmallVector<llvm::Constant *, 16> numbers;
-  for (unsigned lane = 0; lane < width; ++lane) numbers.push_back(b.getIntN(bits, lane));
+  for (unsigned lane = 0; lane < width; ++lane)
+    numbers.push_back(b.getIntN(bits, lane));
   return llvm::ConstantVector::get(numbers);
 }
 
@@ -177,13 +181,12 @@ LV Nest::compute(Value value, Axes axes) {
 
 static LV bufferAddress(Codegen &cg, const Nest &nest, const Buffer &buffer, Axes axes) {
   LV offset = cg.index(0);
-  for (auto [i, axis] : llvm::enumerate(axes)) offset = cg.b.CreateAdd(offset, cg.b.CreateMul(nest.index(axis), cg.index(buffer.strides[i])));
+  for (auto [i, axis] : llvm::enumerate(axes))
+    offset = cg.b.CreateAdd(offset, cg.b.CreateMul(nest.index(axis), cg.index(buffer.strides[i])));
   return cg.b.CreateInBoundsGEP(cg.scalars.memoryType(buffer.element), buffer.pointer, offset);
 }
 
-static int64_t strideAlong(const Buffer &buffer, Axes axes, unsigned axis) {
-  return buffer.strides[llvm::find(axes, axis) - axes.begin()];
-}
+static int64_t strideAlong(const Buffer &buffer, Axes axes, unsigned axis) { return buffer.strides[llvm::find(axes, axis) - axes.begin()]; }
 
 LV Nest::readBuffer(const Buffer &buffer, Axes axes) {
   llvm::Type *memory = cg.scalars.memoryType(buffer.element);
@@ -193,12 +196,14 @@ LV Nest::readBuffer(const Buffer &buffer, Axes axes) {
   auto *vector = llvm::FixedVectorType::get(memory, width);
   int64_t stride = strideAlong(buffer, axes, inner);
   if (stride == 1) return cg.scalars.fromMemory(buffer.element, b.CreateAlignedLoad(vector, pointer, align));
-  return cg.scalars.fromMemory(buffer.element, b.CreateMaskedGather(vector, lanePointers({pointer, cg.index(stride)}, buffer.element), align));
+  return cg.scalars.fromMemory(buffer.element,
+                               b.CreateMaskedGather(vector, lanePointers({pointer, cg.index(stride)}, buffer.element), align));
 }
 
 void Nest::writeBuffer(const Buffer &buffer, Axes axes, LV value) {
   LV offset = cg.index(0);
-  for (auto [i, axis] : llvm::enumerate(axes)) offset = b.CreateAdd(offset, b.CreateMul(index(axis), cg.index(buffer.strides[i])));
+  for (auto [i, axis] : llvm::enumerate(axes))
+    offset = b.CreateAdd(offset, b.CreateMul(index(axis), cg.index(buffer.strides[i])));
   writeAt(buffer, offset, isVector(axes) ? strideAlong(buffer, axes, inner) : 0, value);
 }
 

@@ -11,7 +11,8 @@ namespace intent::block::host {
 
 SmallVector<unsigned, 4> compose(ArrayRef<unsigned> axes, ArrayRef<unsigned> outer) {
   SmallVector<unsigned, 4> result;
-  for (unsigned axis : axes) result.push_back(outer[axis]);
+  for (unsigned axis : axes)
+    result.push_back(outer[axis]);
   return result;
 }
 
@@ -40,7 +41,8 @@ void unite(Conjuncts &into, const Conjuncts &from) {
 
 SmallVector<unsigned, 4> axisList(ArrayAttr lists, unsigned i) {
   SmallVector<unsigned, 4> axes;
-  for (Attribute axis : cast<ArrayAttr>(lists[i])) axes.push_back(cast<IntegerAttr>(axis).getInt());
+  for (Attribute axis : cast<ArrayAttr>(lists[i]))
+    axes.push_back(cast<IntegerAttr>(axis).getInt());
   return axes;
 }
 
@@ -64,7 +66,8 @@ Conjuncts conjunctsOf(Value mask, ArrayRef<unsigned> axes) {
 
 Conjuncts conjunctsOf(ValueRange validity, ArrayAttr axes, ArrayRef<unsigned> outer) {
   Conjuncts all;
-  for (auto [i, mask] : llvm::enumerate(validity)) unite(all, conjunctsOf(mask, compose(axisList(axes, i), outer)));
+  for (auto [i, mask] : llvm::enumerate(validity))
+    unite(all, conjunctsOf(mask, compose(axisList(axes, i), outer)));
   return all;
 }
 
@@ -127,7 +130,8 @@ Conjuncts Plan::computeGuard(Value value) {
     } else if (isLazy(user) && !isa<LoadOp>(user)) {
       Conjuncts result = guard(user->getResult(0));
       SmallVector<unsigned, 4> resultAxes = identityAxes(extentsOf(user->getResult(0).getType()).size());
-      if (auto select = dyn_cast<SelectOp>(user); select && use.getOperandNumber() == 1) unite(result, conjunctsOf(select.getCondition(), resultAxes));
+      if (auto select = dyn_cast<SelectOp>(user); select && use.getOperandNumber() == 1)
+        unite(result, conjunctsOf(select.getCondition(), resultAxes));
       SmallVector<unsigned, 4> own = identityAxes(rank);
       forEachOperand(user, resultAxes, [&](Value operand, ArrayRef<unsigned> axes) {
         if (operand == value) own.assign(axes.begin(), axes.end());

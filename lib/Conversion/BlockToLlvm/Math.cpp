@@ -13,7 +13,8 @@ namespace intent::block::host {
 
 LV Scalars::polynomial(LV x, ArrayRef<double> highestFirst) {
   LV sum = number(x->getType(), highestFirst[0]);
-  for (double c : highestFirst.drop_front()) sum = multiplyAdd(sum, x, number(x->getType(), c));
+  for (double c : highestFirst.drop_front())
+    sum = multiplyAdd(sum, x, number(x->getType(), c));
   return sum;
 }
 
@@ -46,12 +47,15 @@ LV Scalars::exponential(LV x, bool base2) {
   LV n = b.CreateFSub(shifted, magic);
   LV r;
   if (base2) r = b.CreateFMul(b.CreateFSub(clamped, n), number(t, 0.693147180559945309417));
-  else if (wide) r = multiplyAdd(n, number(t, -1.90821492927058770002e-10), multiplyAdd(n, number(t, -6.93147180369123816490e-01), clamped));
+  else if (wide)
+    r = multiplyAdd(n, number(t, -1.90821492927058770002e-10), multiplyAdd(n, number(t, -6.93147180369123816490e-01), clamped));
   else r = multiplyAdd(n, number(t, 2.12194440e-4), multiplyAdd(n, number(t, -0.693359375), clamped));
-  static const double narrowTerms[] = {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1};
+  static const double narrowTerms[] = {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
+                                       4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1};
   // 1/k! for k = 13 down to 2.
-  static const double wideTerms[] = {1.6059043836821613e-10, 2.08767569878681e-09, 2.505210838544172e-08, 2.755731922398589e-07, 2.7557319223985893e-06, 2.48015873015873e-05,
-                                     1.984126984126984e-04,  1.388888888888889e-03, 8.333333333333333e-03, 4.1666666666666664e-02, 1.6666666666666666e-01, 0.5};
+  static const double wideTerms[] = {1.6059043836821613e-10, 2.08767569878681e-09,   2.505210838544172e-08,  2.755731922398589e-07,
+                                     2.7557319223985893e-06, 2.48015873015873e-05,   1.984126984126984e-04,  1.388888888888889e-03,
+                                     8.333333333333333e-03,  4.1666666666666664e-02, 1.6666666666666666e-01, 0.5};
   LV tail = polynomial(r, wide ? ArrayRef<double>(wideTerms) : ArrayRef<double>(narrowTerms));
   LV value = b.CreateFAdd(multiplyAdd(b.CreateFMul(r, r), tail, r), number(t, 1));
   unsigned mantissa = wide ? 52 : 23;
@@ -75,8 +79,8 @@ LV Scalars::logarithm(LV x, bool base2) {
   LV m = b.CreateBitCast(b.CreateAdd(b.CreateAnd(offset, llvm::ConstantInt::get(i, 0x7fffff)), llvm::ConstantInt::get(i, 0x3f3504f3)), t);
   LV f = b.CreateFSub(m, number(t, 1));
   LV z = b.CreateFMul(f, f);
-  static const double terms[] = {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-                                 -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1};
+  static const double terms[] = {7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,  -1.2420140846e-1, 1.4249322787e-1,
+                                 -1.6668057665e-1, 2.0000714765e-1,  -2.4999993993e-1, 3.3333331174e-1};
   LV y = b.CreateFMul(b.CreateFMul(polynomial(f, terms), z), f);
   LV value;
   if (base2) {
@@ -117,23 +121,19 @@ LV Scalars::sigmoid(LV x) {
 
 // Chebyshev series of e^-x I0(x) on [0, 8] and of e^-x sqrt(x) I0(x) beyond, from the functions' values at 40 digits.
 static const double bessel0Small[] = {
-    -4.415341646479339379e-18, 3.330794518822238098e-17, -2.431279846547954694e-16, 1.715391285555133031e-15,
-    -1.168533287799345168e-14, 7.676185498604935617e-14, -4.856446783111929461e-13, 2.955052663129639835e-12,
-    -1.726826291441555707e-11, 9.675809035373236912e-11, -5.189795601635262907e-10, 2.65982372468238665e-9,
-    -1.300025009986248042e-8, 6.046995022541918949e-8, -2.670793853940611734e-7, 1.117387539120103718e-6,
-    -4.416738358458750564e-6, 0.00001644844807072889709, -0.00005754195010082103704, 0.0001885028850958416557,
-    -0.0005763755745385823659, 0.001639475616941335798, -0.004324309995050575944, 0.01054646039459499832,
-    -0.02373741480589946882, 0.04930528423967070849, -0.09490109704804764442, 0.1716209015222087753,
-    -0.3046826723431983987, 0.676795274409476085,
+    -4.415341646479339379e-18, 3.330794518822238098e-17,  -2.431279846547954694e-16, 1.715391285555133031e-15,   -1.168533287799345168e-14,
+    7.676185498604935617e-14,  -4.856446783111929461e-13, 2.955052663129639835e-12,  -1.726826291441555707e-11,  9.675809035373236912e-11,
+    -5.189795601635262907e-10, 2.65982372468238665e-9,    -1.300025009986248042e-8,  6.046995022541918949e-8,    -2.670793853940611734e-7,
+    1.117387539120103718e-6,   -4.416738358458750564e-6,  0.00001644844807072889709, -0.00005754195010082103704, 0.0001885028850958416557,
+    -0.0005763755745385823659, 0.001639475616941335798,   -0.004324309995050575944,  0.01054646039459499832,     -0.02373741480589946882,
+    0.04930528423967070849,    -0.09490109704804764442,   0.1716209015222087753,     -0.3046826723431983987,     0.676795274409476085,
 };
 static const double bessel0Large[] = {
-    -7.233180487874753955e-18, -4.830504485944182071e-18, 4.465621420296759999e-17, 3.461222867697461093e-17,
-    -2.827623980516583485e-16, -3.425485619677219135e-16, 1.772560133056526384e-15, 3.811680669352622421e-15,
-    -9.554846698828307649e-15, -4.150569347287222087e-14, 1.540086217521409827e-14, 3.852778382742142701e-13,
-    7.180124451383666234e-13, -1.794178531506806118e-12, -1.321581184044771312e-11, -3.149916527963241365e-11,
-    1.188914710784643834e-11, 4.940602388224969589e-10, 3.396232025708386345e-9, 2.266668990498178065e-8,
-    2.048918589469063742e-7, 2.891370520834756483e-6, 0.00006889758346916823984, 0.00336911647825569409,
-    0.8044904110141088316,
+    -7.233180487874753955e-18, -4.830504485944182071e-18, 4.465621420296759999e-17,  3.461222867697461093e-17,  -2.827623980516583485e-16,
+    -3.425485619677219135e-16, 1.772560133056526384e-15,  3.811680669352622421e-15,  -9.554846698828307649e-15, -4.150569347287222087e-14,
+    1.540086217521409827e-14,  3.852778382742142701e-13,  7.180124451383666234e-13,  -1.794178531506806118e-12, -1.321581184044771312e-11,
+    -3.149916527963241365e-11, 1.188914710784643834e-11,  4.940602388224969589e-10,  3.396232025708386345e-9,   2.266668990498178065e-8,
+    2.048918589469063742e-7,   2.891370520834756483e-6,   0.00006889758346916823984, 0.00336911647825569409,    0.8044904110141088316,
 };
 LV Scalars::bessel0(LV given) {
   llvm::Type *narrow = given->getType(), *t = shapedLike(b.getDoubleTy(), narrow);
@@ -175,21 +175,29 @@ LV Scalars::libraryCall(StringRef name, ArrayRef<LV> operands) {
     auto callee = pureFunction(scalarName, llvm::FunctionType::get(scalar, types, false));
     for (unsigned lane = 0; lane < lanes; ++lane) {
       SmallVector<LV, 2> x;
-      for (LV operand : operands) x.push_back(b.CreateExtractElement(operand, lane));
+      for (LV operand : operands)
+        x.push_back(b.CreateExtractElement(operand, lane));
       result = b.CreateInsertElement(result, b.CreateCall(callee, x), lane);
     }
     return result;
   }
-  std::string vectorName = ("_ZGV" + Twine(cpu.vectorBytes == 64 ? "e" : cpu.vectorBytes == 32 ? "d" : "b") + "N" + Twine(native) + (operands.size() == 2 ? "vv_" : "v_") + scalarName).str();
+  std::string vectorName = ("_ZGV" +
+                            Twine(cpu.vectorBytes == 64   ? "e"
+                                  : cpu.vectorBytes == 32 ? "d"
+                                                          : "b") +
+                            "N" + Twine(native) + (operands.size() == 2 ? "vv_" : "v_") + scalarName)
+                               .str();
   auto *piece = llvm::FixedVectorType::get(scalar, native);
   types.assign(operands.size(), piece);
   auto callee = pureFunction(vectorName, llvm::FunctionType::get(piece, types, false));
   SmallVector<LV, 4> results;
   for (unsigned first = 0; first < lanes; first += native) {
     SmallVector<int> take;
-    for (unsigned lane = 0; lane < native; ++lane) take.push_back(first + lane < lanes ? first + lane : first);
+    for (unsigned lane = 0; lane < native; ++lane)
+      take.push_back(first + lane < lanes ? first + lane : first);
     SmallVector<LV, 2> x;
-    for (LV operand : operands) x.push_back(lanes == native ? operand : b.CreateShuffleVector(operand, take));
+    for (LV operand : operands)
+      x.push_back(lanes == native ? operand : b.CreateShuffleVector(operand, take));
     results.push_back(b.CreateCall(callee, x));
   }
   if (lanes == native) return results[0];

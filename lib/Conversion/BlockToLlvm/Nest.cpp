@@ -18,7 +18,9 @@ Nest::Nest(Codegen &cg, ArrayRef<int64_t> extents, ArrayRef<Root> roots, StoreOp
     if (elementType(root.value.getType()).isIndex()) found.bytes = 8;
   }
   if (stored) {
-    auto along = [&](unsigned axis) { return plan.accessStep(stored.getView(), stored.getCoordinates(), stored.getCoordinateAxes(), axis); };
+    auto along = [&](unsigned axis) {
+      return plan.accessStep(stored.getView(), stored.getCoordinates(), stored.getCoordinateAxes(), axis);
+    };
     // Loads that run across the direction of the store keep their own: the store turns squares of vectors.
     bool across = false, elsewhere = false;
     for (unsigned axis = 0; axis < rank(); ++axis) {
@@ -53,8 +55,7 @@ void Nest::survey(Value value, Axes axes, Survey &result) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     score(result, axes, [&](unsigned i) { return plan.accessStep(load.getView(), load.getCoordinates(), load.getCoordinateAxes(), i); }, 1);
     unite(masks, conjunctsOf(load.getValidity(), load.getValidAxes(), axes));
-  } else if (auto select = dyn_cast<SelectOp>(op))
-    unite(masks, conjunctsOf(select.getCondition(), axes));
+  } else if (auto select = dyn_cast<SelectOp>(op)) unite(masks, conjunctsOf(select.getCondition(), axes));
   forEachOperand(op, axes, [&](Value operand, Axes own) { survey(operand, own, result); });
 }
 
@@ -71,7 +72,8 @@ void Nest::chooseInner(const Survey &survey) {
     }
   }
   width = preferred;
-  while (width > 1 && (width > extents[inner] || extents[inner] % width)) width /= 2;
+  while (width > 1 && (width > extents[inner] || extents[inner] % width))
+    width /= 2;
 }
 
 void Nest::setSkippable(Conjuncts conjuncts, const Conjuncts &others) {
@@ -84,7 +86,8 @@ LV Nest::index(unsigned axis) const { return axis == copyAxis && !copyIndices.em
 
 unsigned Nest::depthOf(Axes axes) const {
   unsigned deepest = 0;
-  for (unsigned axis : axes) deepest = std::max(deepest, depths[axis]);
+  for (unsigned axis : axes)
+    deepest = std::max(deepest, depths[axis]);
   return deepest;
 }
 
@@ -95,11 +98,14 @@ bool Nest::isKnown(const Conjunct &conjunct) const {
 LV Nest::minimum(LV x, LV y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); }
 LV Nest::maximum(LV x, LV y) { return b.CreateSelect(b.CreateICmpSGT(x, y), x, y); }
 
-void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom, LV jumpTo) {
+void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom,
+                LV jumpTo) {
   auto *constantLow = llvm::dyn_cast<llvm::ConstantInt>(low), *constantHigh = llvm::dyn_cast<llvm::ConstantInt>(high);
-  bool once = constantLow && constantHigh && !jumpFrom && constantLow->getSExtValue() < constantHigh->getSExtValue() && constantLow->getSExtValue() + step >= constantHigh->getSExtValue();
+  bool once = constantLow && constantHigh && !jumpFrom && constantLow->getSExtValue() < constantHigh->getSExtValue() &&
+              constantLow->getSExtValue() + step >= constantHigh->getSExtValue();
   auto block = [&](const char *name) { return llvm::BasicBlock::Create(cg.context, name, cg.function); };
-  llvm::BasicBlock *before = b.GetInsertBlock(), *header = once ? nullptr : block("header"), *bodyBlock = block("body"), *exit = block("exit");
+  llvm::BasicBlock *before = b.GetInsertBlock(), *header = once ? nullptr : block("header"), *bodyBlock = block("body"),
+                   *exit = block("exit");
   anchors.push_back(b.CreateBr(once ? bodyBlock : header));
   ++depth;
   evaluating = depth;
@@ -125,11 +131,14 @@ void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV
     LV next = b.CreateNSWAdd(phi, cg.index(step));
     if (jumpFrom) next = b.CreateSelect(b.CreateICmpEQ(next, jumpFrom), jumpTo, next);
     phi->addIncoming(next, b.GetInsertBlock());
-    for (auto [node, value] : llvm::zip_equal(phis, carried)) node->addIncoming(value, b.GetInsertBlock());
+    for (auto [node, value] : llvm::zip_equal(phis, carried))
+      node->addIncoming(value, b.GetInsertBlock());
     b.CreateBr(header);
-    for (auto [node, value] : llvm::zip_equal(phis, carried)) value = node;
+    for (auto [node, value] : llvm::zip_equal(phis, carried))
+      value = node;
   }
-  for (auto &entry : cache) llvm::erase_if(entry.second, [&](const Cached &c) { return c.depth >= depth; });
+  for (auto &entry : cache)
+    llvm::erase_if(entry.second, [&](const Cached &c) { return c.depth >= depth; });
   llvm::erase_if(known, [&](const Known &k) { return k.depth >= depth; });
   indices[axis] = nullptr;
   depths[axis] = 0;
@@ -155,7 +164,8 @@ Interval Nest::cutTo(unsigned axis, Conjuncts &used) {
 void Nest::axisLoop(unsigned axis, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body) {
   Conjuncts used;
   Interval cut = cutTo(axis, used);
-  for (const Conjunct &c : used) known.push_back({c, depth + 1});
+  for (const Conjunct &c : used)
+    known.push_back({c, depth + 1});
   loop(axis, cut.low, cut.high, 1, carried, body);
 }
 
@@ -172,7 +182,8 @@ void Nest::blockLoop(unsigned axis, unsigned copies, llvm::function_ref<void()> 
   LV low = b.CreateMul(b.CreateUDiv(cut.low, cg.index(copies)), cg.index(copies));
   loop(axis, low, cut.high, copies, none, [&] {
     copyAxis = axis;
-    for (unsigned i = 0; i < copies; ++i) copyIndices.push_back(b.CreateNUWAdd(indices[axis], cg.index(i)));
+    for (unsigned i = 0; i < copies; ++i)
+      copyIndices.push_back(b.CreateNUWAdd(indices[axis], cg.index(i)));
     body();
     copy = 0;
     copyIndices.clear();
@@ -227,16 +238,21 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
   if (gate) length = b.CreateSelect(gate, length, zero);
   LV to = b.CreateAdd(from, length);
   auto run = [&](LV low, LV high, unsigned vectors, LV jumpFrom, LV jumpTo) {
-    loop(inner, low, high, int64_t(width) * vectors, carried, [&] {
-      if (vectors == 1) return body(1);
-      copyAxis = inner;
-      for (unsigned i = 0; i < vectors; ++i) copyIndices.push_back(i ? b.CreateNUWAdd(indices[inner], cg.index(int64_t(i) * width)) : indices[inner]);
-      body(vectors);
-      copy = 0;
-      copyIndices.clear();
-    }, jumpFrom, jumpTo);
+    loop(
+        inner, low, high, int64_t(width) * vectors, carried,
+        [&] {
+          if (vectors == 1) return body(1);
+          copyAxis = inner;
+          for (unsigned i = 0; i < vectors; ++i)
+            copyIndices.push_back(i ? b.CreateNUWAdd(indices[inner], cg.index(int64_t(i) * width)) : indices[inner]);
+          body(vectors);
+          copy = 0;
+          copyIndices.clear();
+        },
+        jumpFrom, jumpTo);
   };
-  for (const Conjunct &c : holds) known.push_back({c, depth + 1});
+  for (const Conjunct &c : holds)
+    known.push_back({c, depth + 1});
   run(from, to, copies, nullptr, nullptr);
   auto isConstant = [](LV value, int64_t number) {
     auto *c = llvm::dyn_cast<llvm::ConstantInt>(value);

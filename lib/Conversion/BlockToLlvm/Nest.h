@@ -74,8 +74,8 @@ public:
 
 private:
   struct Address {
-    LV pointer = nullptr;  ///< of lane 0, or a vector of pointers
-    LV step = nullptr;     ///< elements from lane to lane; null: one address for all lanes
+    LV pointer = nullptr; ///< of lane 0, or a vector of pointers
+    LV step = nullptr;    ///< elements from lane to lane; null: one address for all lanes
   };
   struct Known {
     Conjunct conjunct;
@@ -96,7 +96,8 @@ private:
   void survey(Value value, Axes axes, Survey &result);
   void score(Survey &result, Axes axes, llvm::function_ref<std::optional<int64_t>(unsigned)> stepAlong, int weight);
   void chooseInner(const Survey &survey);
-  void loop(unsigned axis, LV low, LV high, int64_t step, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom = nullptr, LV jumpTo = nullptr);
+  void loop(unsigned axis, LV low, LV high, int64_t step, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body,
+            LV jumpFrom = nullptr, LV jumpTo = nullptr);
   unsigned depthOf(Axes axes) const;
   bool isOpen(unsigned axis) const { return indices[axis] != nullptr; }
   bool variesByCopy(Axes axes) const { return !copyIndices.empty() && llvm::is_contained(axes, copyAxis); }
@@ -126,12 +127,12 @@ private:
   Plan &plan;
   llvm::SmallVector<int64_t, 4> extents;
   unsigned inner = 0, width = 1;
-  llvm::SmallVector<LV, 4> indices;         // null: not open
-  llvm::SmallVector<unsigned, 4> depths;    // loop depth at which the axis opened
+  llvm::SmallVector<LV, 4> indices;                  // null: not open
+  llvm::SmallVector<unsigned, 4> depths;             // loop depth at which the axis opened
   llvm::SmallVector<llvm::Instruction *, 4> anchors; // anchors[d]: where code of depth d goes while deeper loops are open
   unsigned depth = 0, copy = 0;
-  unsigned evaluating = 0;                  // depth whose knowledge may be used
-  llvm::SmallVector<LV, 16> copyIndices;    // the index of each copy along `copyAxis`; empty: no copies
+  unsigned evaluating = 0;               // depth whose knowledge may be used
+  llvm::SmallVector<LV, 16> copyIndices; // the index of each copy along `copyAxis`; empty: no copies
   unsigned copyAxis = 0;
   llvm::SmallVector<Known, 8> known;
   Conjuncts masks, skippable;

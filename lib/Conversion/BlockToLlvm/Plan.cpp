@@ -16,22 +16,27 @@ bool isLazy(Operation *op) {
 
 SmallVector<int64_t, 4> constantExtents(Type type) {
   SmallVector<int64_t, 4> extents;
-  for (ExprAttr extent : extentsOf(type)) extents.push_back(extent.getConstant().value_or(1));
+  for (ExprAttr extent : extentsOf(type))
+    extents.push_back(extent.getConstant().value_or(1));
   return extents;
 }
 
 void forEachOperand(Operation *op, ArrayRef<unsigned> axes, Visit visit) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     SmallVector<unsigned, 4> own;
-    for (int64_t axis : broadcast.getAxes()) own.push_back(axes[axis]);
+    for (int64_t axis : broadcast.getAxes())
+      own.push_back(axes[axis]);
     visit(broadcast.getValue(), own);
   } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
     SmallVector<unsigned, 4> own(axes.size());
-    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation())) own[axis] = axes[i];
+    for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+      own[axis] = axes[i];
     visit(transpose.getValue(), own);
   } else if (auto load = dyn_cast<LoadOp>(op)) {
-    for (auto [i, coordinate] : llvm::enumerate(load.getCoordinates())) visit(coordinate, compose(axisList(load.getCoordinateAxes(), i), axes));
-    for (auto [i, mask] : llvm::enumerate(load.getValidity())) visit(mask, compose(axisList(load.getValidAxes(), i), axes));
+    for (auto [i, coordinate] : llvm::enumerate(load.getCoordinates()))
+      visit(coordinate, compose(axisList(load.getCoordinateAxes(), i), axes));
+    for (auto [i, mask] : llvm::enumerate(load.getValidity()))
+      visit(mask, compose(axisList(load.getValidAxes(), i), axes));
   } else {
     for (Value operand : op->getOperands())
       visit(operand, isa<FragmentType>(operand.getType()) ? axes : ArrayRef<unsigned>());
@@ -95,8 +100,13 @@ int Plan::cost(Value value) {
   int own = llvm::TypeSwitch<Operation *, int>(op)
                 .Case<UnaryOp>([](UnaryOp unary) {
                   switch (unary.getKind()) {
-                  case UnaryKind::Neg: case UnaryKind::Not: case UnaryKind::Abs: case UnaryKind::Floor: case UnaryKind::Ceil: return 1;
-                  case UnaryKind::Sqrt: case UnaryKind::Rsqrt: return 6;
+                  case UnaryKind::Neg:
+                  case UnaryKind::Not:
+                  case UnaryKind::Abs:
+                  case UnaryKind::Floor:
+                  case UnaryKind::Ceil: return 1;
+                  case UnaryKind::Sqrt:
+                  case UnaryKind::Rsqrt: return 6;
                   default: return 12;
                   }
                 })
@@ -104,7 +114,8 @@ int Plan::cost(Value value) {
                   bool index = elementType(binary.getType()).isIndex();
                   switch (binary.getKind()) {
                   case BinaryKind::Div: return 6;
-                  case BinaryKind::FloorDiv: case BinaryKind::Mod: return index ? 4 : 12;
+                  case BinaryKind::FloorDiv:
+                  case BinaryKind::Mod: return index ? 4 : 12;
                   case BinaryKind::Pow: return 20;
                   default: return index ? 0 : 1;
                   }
@@ -187,7 +198,9 @@ void Plan::fuse(Value value) {
   if (!first || !sinks[value].contains(first)) return;
   bool same = false;
   if (auto reduce = dyn_cast<ReduceOp>(first))
-    same = llvm::any_of(reduce.getValues(), [&](Value v) { return v.getType() == withElement(value.getType(), elementType(v.getType())) && reachesInPlace(v, value, *this); });
+    same = llvm::any_of(reduce.getValues(), [&](Value v) {
+      return v.getType() == withElement(value.getType(), elementType(v.getType())) && reachesInPlace(v, value, *this);
+    });
   else if (auto store = dyn_cast<StoreOp>(first))
     same = extentsOf(store.getValue().getType()) == extentsOf(value.getType()) && reachesInPlace(store.getValue(), value, *this);
   if (!same) return;
@@ -227,12 +240,15 @@ bool Plan::mayAlias(Value a, Value b, bool &identical) const {
 }
 
 bool Plan::clobbersIn(LoadOp load, Operation *op) {
-  return op->walk([&](Operation *inner) {
-    bool identical;
-    if (isa<FenceOp>(inner)) return WalkResult::interrupt();
-    if (auto store = dyn_cast<StoreOp>(inner); store && mayAlias(load.getView(), store.getView(), identical)) return WalkResult::interrupt();
-    return WalkResult::advance();
-  }).wasInterrupted();
+  return op
+      ->walk([&](Operation *inner) {
+        bool identical;
+        if (isa<FenceOp>(inner)) return WalkResult::interrupt();
+        if (auto store = dyn_cast<StoreOp>(inner); store && mayAlias(load.getView(), store.getView(), identical))
+          return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 // A path from the store's value to the load that moves positions.
@@ -255,9 +271,11 @@ bool Plan::isClobbered(LoadOp load, Operation *sink) {
   if (!store || !mayAlias(load.getView(), store.getView(), identical)) return false;
   // Reading and writing the same element at the same position of one nest is in order.
   bool same = identical && load.getCoordinates() == store.getCoordinates() && load.getCoordinateAxes() == store.getCoordinateAxes() &&
-              extentsOf(load.getType()) == extentsOf(store.getValue().getType()) && !movesPositions(store.getValue(), load.getResult(), false);
+              extentsOf(load.getType()) == extentsOf(store.getValue().getType()) &&
+              !movesPositions(store.getValue(), load.getResult(), false);
   if (same)
-    for (Value mask : store.getValidity()) same &= !movesPositions(mask, load.getResult(), true);
+    for (Value mask : store.getValidity())
+      same &= !movesPositions(mask, load.getResult(), true);
   return !same;
 }
 

@@ -9,8 +9,8 @@
 #include "intent/Conversion/BlockToLlvm/BlockToLlvm.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace intent::block::host {
 

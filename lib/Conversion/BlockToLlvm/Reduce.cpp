@@ -27,10 +27,12 @@ static void combine(Codegen &cg, ReduceOp op, MutableArrayRef<LV> into, ArrayRef
       continue;
     }
     SmallVector<LV, 3> operands;
-    for (Value operand : inner.getOperands()) operands.push_back(cg.scalar(operand));
+    for (Value operand : inner.getOperands())
+      operands.push_back(cg.scalar(operand));
     cg.define(inner.getResult(0), cg.scalars.apply(&inner, operands));
   }
-  for (unsigned i = 0; i < count; ++i) into[i] = cg.scalars.splatLike(cg.scalar(body.getTerminator()->getOperand(i)), into[i]->getType());
+  for (unsigned i = 0; i < count; ++i)
+    into[i] = cg.scalars.splatLike(cg.scalar(body.getTerminator()->getOperand(i)), into[i]->getType());
 }
 
 // Folds a vector's halves together until one lane is left.
@@ -68,7 +70,8 @@ static Conjuncts skippableIn(Plan &plan, ReduceOp op, ArrayRef<unsigned> kept, A
     results = results ? intersection(*results, observed) : observed;
   }
   unite(*all, mapped(*results, kept));
-  for (Value value : filled) all = intersection(*all, plan.guard(value));
+  for (Value value : filled)
+    all = intersection(*all, plan.guard(value));
   return *all;
 }
 
@@ -80,14 +83,18 @@ void Codegen::emitReduce(ReduceOp op) {
     if (axis != reduced) kept.push_back(axis);
   ArrayRef<Value> filled = plan->filledIn(op);
   SmallVector<Root, 4> roots;
-  for (Value value : op.getValues()) roots.push_back({value, all});
-  for (Value value : filled) roots.push_back({value, all});
+  for (Value value : op.getValues())
+    roots.push_back({value, all});
+  for (Value value : filled)
+    roots.push_back({value, all});
   Nest nest(*this, extents, roots);
   nest.setSkippable(skippableIn(*plan, op, kept, filled));
   SmallVector<Buffer, 2> memory, results;
-  for (Value value : filled) memory.push_back(allocateFor(value));
+  for (Value value : filled)
+    memory.push_back(allocateFor(value));
   if (!kept.empty())
-    for (Value result : op.getResults()) results.push_back(allocateFor(result));
+    for (Value result : op.getResults())
+      results.push_back(allocateFor(result));
   bool vertical = nest.innerAxis() != reduced;
 
   auto start = [&](unsigned copies, bool vectors) {
@@ -103,8 +110,10 @@ void Codegen::emitReduce(ReduceOp op) {
     for (unsigned copy = 0; copy < copies; ++copy) {
       nest.setCopy(copy);
       SmallVector<LV, 2> values;
-      for (Value value : op.getValues()) values.push_back(nest.evaluate(value, all));
-      for (auto [value, buffer] : llvm::zip_equal(filled, memory)) nest.writeBuffer(buffer, all, nest.evaluate(value, all));
+      for (Value value : op.getValues())
+        values.push_back(nest.evaluate(value, all));
+      for (auto [value, buffer] : llvm::zip_equal(filled, memory))
+        nest.writeBuffer(buffer, all, nest.evaluate(value, all));
       combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count), values);
     }
   };
@@ -136,14 +145,17 @@ void Codegen::emitReduce(ReduceOp op) {
     nest.innerLoop(copies, accumulator, [&](unsigned vectors) { step(vectors, accumulator); });
     for (unsigned distance = 1; distance < copies; distance *= 2)
       for (unsigned copy = 0; copy + distance < copies; copy += 2 * distance)
-        combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count), ArrayRef<LV>(accumulator).slice((copy + distance) * count, count));
+        combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count),
+                ArrayRef<LV>(accumulator).slice((copy + distance) * count, count));
     SmallVector<LV, 2> total(accumulator.begin(), accumulator.begin() + count);
     foldLanes(*this, op, total);
     finish(total);
   });
-  for (auto [value, buffer] : llvm::zip_equal(filled, memory)) define(value, buffer);
+  for (auto [value, buffer] : llvm::zip_equal(filled, memory))
+    define(value, buffer);
   if (!kept.empty())
-    for (auto [result, buffer] : llvm::zip_equal(op.getResults(), results)) define(result, buffer);
+    for (auto [result, buffer] : llvm::zip_equal(op.getResults(), results))
+      define(result, buffer);
 }
 
 //===- fragments in memory -----------------------------------------------------------------------------===//

@@ -86,7 +86,8 @@ LV Scalars::toMemory(Type element, LV value) {
 
 LV Scalars::constant(TypedAttr value) {
   llvm::Type *type = registerType(value.getType());
-  if (auto integer = dyn_cast<IntegerAttr>(value)) return llvm::ConstantInt::get(type, integer.getValue().zextOrTrunc(type->getIntegerBitWidth()));
+  if (auto integer = dyn_cast<IntegerAttr>(value))
+    return llvm::ConstantInt::get(type, integer.getValue().zextOrTrunc(type->getIntegerBitWidth()));
   APFloat number = mlir::cast<FloatAttr>(value).getValue();
   bool inexact;
   number.convert(type->isDoubleTy() ? APFloat::IEEEdouble() : APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &inexact);
@@ -162,7 +163,8 @@ LV Scalars::cast(Type from, Type to, LV x) {
     llvm::Type *i = x->getType();
     LV low = b.CreateAnd(x, llvm::ConstantInt::get(i, 0x7ff));
     LV sticky = b.CreateOr(b.CreateAnd(x, llvm::ConstantInt::get(i, ~uint64_t(0x7ff))),
-                           b.CreateSelect(b.CreateICmpNE(low, llvm::Constant::getNullValue(i)), llvm::ConstantInt::get(i, 0x400), llvm::Constant::getNullValue(i)));
+                           b.CreateSelect(b.CreateICmpNE(low, llvm::Constant::getNullValue(i)), llvm::ConstantInt::get(i, 0x400),
+                                          llvm::Constant::getNullValue(i)));
     LV magnitude = isUnsigned ? x : intrinsic(llvm::Intrinsic::abs, {x, b.getFalse()});
     LV large = b.CreateICmpUGT(magnitude, llvm::ConstantInt::get(i, uint64_t(1) << 52));
     wide = b.CreateSelect(large, sticky, x);

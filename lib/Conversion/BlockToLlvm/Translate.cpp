@@ -36,7 +36,8 @@ void Codegen::emitPrologue(StringRef name) {
   auto *type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty(), b.getPtrTy()}, false);
   function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function->setDoesNotThrow();
-  for (unsigned argument : {0u, 3u}) function->addParamAttr(argument, llvm::Attribute::NoAlias);
+  for (unsigned argument : {0u, 3u})
+    function->addParamAttr(argument, llvm::Attribute::NoAlias);
   function->addParamAttr(3, llvm::Attribute::getWithAlignment(context, llvm::Align(64)));
   frame = function->getArg(0);
   first = function->getArg(1);
@@ -148,7 +149,8 @@ static LogicalResult checkOp(Operation *op) {
       })
       .Case<ReduceOp>([](ReduceOp reduce) -> LogicalResult {
         for (Operation &inner : reduce.getCombine().front().without_terminator()) {
-          bool scalar = isa<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, ConstantOp>(inner) && !isa<FragmentType>(inner.getResult(0).getType());
+          bool scalar = isa<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, ConstantOp>(inner) &&
+                        !isa<FragmentType>(inner.getResult(0).getType());
           if (!scalar) return inner.emitOpError("cannot stand in a combine region on this target");
         }
         return success();
@@ -158,8 +160,8 @@ static LogicalResult checkOp(Operation *op) {
         if (isa<FloatType>(operand) == isa<FloatType>(sum)) return success();
         return contract.emitOpError("does not multiply ") << operand << " into " << sum;
       })
-      .Case<LanesOp, LoadOp, StoreOp, FenceOp, ConstantOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp, GroupOp, YieldOp,
-            scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>([](Operation *) { return success(); })
+      .Case<LanesOp, LoadOp, StoreOp, FenceOp, ConstantOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp, GroupOp,
+            YieldOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>([](Operation *) { return success(); })
       .Default([](Operation *other) { return other->emitOpError("has no form on this target"); });
 }
 
@@ -171,7 +173,8 @@ LogicalResult validate(ProgramOp program) {
     if (failed(checkOp(op)) || failed(checkViews(op, program))) return WalkResult::interrupt();
     if (!isLazy(op)) return WalkResult::advance();
     unsigned length = 0;
-    for (Value operand : op->getOperands()) length = std::max(length, lengths.lookup(operand));
+    for (Value operand : op->getOperands())
+      length = std::max(length, lengths.lookup(operand));
     lengths[op->getResult(0)] = length + 1;
     if (length < deepest) return WalkResult::advance();
     op->emitOpError("ends a chain of more than ") << deepest << " element-wise operations";
@@ -182,8 +185,8 @@ LogicalResult validate(ProgramOp program) {
 
 } // namespace intent::block::host
 
-FailureOr<intent::block::HostFunction> intent::block::translateToLlvm(ProgramOp program, ArrayRef<ViewFacts> views, const CpuFacts &cpu, StringRef name,
-                                                                      llvm::LLVMContext &context) {
+FailureOr<intent::block::HostFunction> intent::block::translateToLlvm(ProgramOp program, ArrayRef<ViewFacts> views, const CpuFacts &cpu,
+                                                                      StringRef name, llvm::LLVMContext &context) {
   if (failed(host::validate(program))) return failure();
   HostFunction result;
   result.module = std::make_unique<llvm::Module>(name, context);

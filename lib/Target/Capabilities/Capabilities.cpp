@@ -14,8 +14,10 @@ constexpr int64_t unbounded = int64_t(1) << 62;
 
 //===- hardware ----------------------------------------------------------------------------------------===//
 
-constexpr StringLiteral dtypesF8[] = {"bool", "index", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f8e4m3fn", "f8e5m2", "f16", "bf16", "f32", "f64"};
-constexpr StringLiteral dtypesE5m2[] = {"bool", "index", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f8e5m2", "f16", "bf16", "f32", "f64"};
+constexpr StringLiteral dtypesF8[] = {"bool", "index", "i8",       "i16",    "i32", "i64",  "u8",  "u16",
+                                      "u32",  "u64",   "f8e4m3fn", "f8e5m2", "f16", "bf16", "f32", "f64"};
+constexpr StringLiteral dtypesE5m2[] = {"bool", "index", "i8",     "i16", "i32",  "i64", "u8", "u16",
+                                        "u32",  "u64",   "f8e5m2", "f16", "bf16", "f32", "f64"};
 constexpr StringLiteral dtypesNoF8[] = {"bool", "index", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
 constexpr StringLiteral dtypesMlu370[] = {"bool", "index", "i8", "i16", "i32", "u8", "u16", "u32", "f16", "f32"};
 constexpr StringLiteral dtypesMlu590[] = {"bool", "index", "i8", "i16", "i32", "u8", "u16", "u32", "f16", "bf16", "f32"};
@@ -62,7 +64,8 @@ const Hardware hardware[] = {
 
 //===- providers ---------------------------------------------------------------------------------------===//
 
-constexpr StringLiteral nvidiaAndAmd[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
+constexpr StringLiteral nvidiaAndAmd[] = {"sm_80",  "sm_86",  "sm_89",  "sm_90",  "sm_100",  "sm_103",
+                                          "sm_120", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"};
 constexpr StringLiteral nvidia[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"};
 constexpr StringLiteral mlu[] = {"mtp_372", "mtp_592"};
 constexpr StringLiteral native[] = {"native"};
@@ -99,14 +102,66 @@ struct ProviderSurface {
 };
 
 const ProviderSurface providers[] = {
-    {"triton", nvidiaAndAmd, 2147483647, 65535, 65536, 1048576, 65536, 1048576, 16, 32, true, false, allPrimitives, tritonForms,
+    {"triton",
+     nvidiaAndAmd,
+     2147483647,
+     65535,
+     65536,
+     1048576,
+     65536,
+     1048576,
+     16,
+     32,
+     true,
+     false,
+     allPrimitives,
+     tritonForms,
      {tritonAdd, tritonMax, wideIntegers, wideNumbers, tritonCas}},
-    {"cutile", nvidia, 16777215, 16777215, 65536, 16777216, 65536, 1048576, 1, 1, true, false, cutilePrimitives, cutileForms,
+    {"cutile",
+     nvidia,
+     16777215,
+     16777215,
+     65536,
+     16777216,
+     65536,
+     1048576,
+     1,
+     1,
+     true,
+     false,
+     cutilePrimitives,
+     cutileForms,
      {tritonAdd, wideIntegers, wideIntegers, wideNumbers, wideNumbers}},
-    {"bangc", mlu, 2147483647, 65535, 65536, 1048576, 65536, 1048576, 1, 1, false, true, bangPrimitives, arrayForms,
+    {"bangc",
+     mlu,
+     2147483647,
+     65535,
+     65536,
+     1048576,
+     65536,
+     1048576,
+     1,
+     1,
+     false,
+     true,
+     bangPrimitives,
+     arrayForms,
      {bangNumbers, bangNumbers, {}, {}, {}}},
     // Fragments of the host are arrays in cache, its instances run whole ranges, and one instance may do any work.
-    {"host", native, unbounded, 1, 65536, unbounded, unbounded, unbounded, 1, 1, true, true, allPrimitives, arrayForms,
+    {"host",
+     native,
+     unbounded,
+     1,
+     65536,
+     unbounded,
+     unbounded,
+     unbounded,
+     1,
+     1,
+     true,
+     true,
+     allPrimitives,
+     arrayForms,
      {hostNumbers, hostNumbers, hostIntegers, hostNumbers, hostNumbers}},
 };
 
@@ -176,7 +231,8 @@ Attribute builtinValue(Builder &b, const Feature &feature, const ProviderSurface
   if (feature.integer) return b.getI64IntegerAttr(feature.integer(p, h));
   if (feature.boolean) return b.getBoolAttr(feature.boolean(p, h));
   SmallVector<Attribute> items;
-  for (StringRef item : feature.list(p, h)) items.push_back(b.getStringAttr(item));
+  for (StringRef item : feature.list(p, h))
+    items.push_back(b.getStringAttr(item));
   return b.getArrayAttr(items);
 }
 
@@ -212,24 +268,32 @@ StringRef kindName(const Feature &feature) {
 
 } // namespace
 
-FailureOr<block::TargetAttr> intent::resolveTarget(Location location, StringRef provider, StringRef arch, const llvm::json::Object &overrides) {
+FailureOr<block::TargetAttr> intent::resolveTarget(Location location, StringRef provider, StringRef arch,
+                                                   const llvm::json::Object &overrides) {
   const ProviderSurface *p = findProvider(provider);
-  if (!p) return emitError(location) << "configuration: unknown provider '" << provider << "' of the target: expected triton, cutile, bangc or host";
+  if (!p)
+    return emitError(location) << "configuration: unknown provider '" << provider
+                               << "' of the target: expected triton, cutile, bangc or host";
   if (arch.empty() && p->architectures.size() == 1) arch = p->architectures.front();
   if (!llvm::is_contained(p->architectures, arch))
-    return emitError(location) << "configuration: unknown architecture '" << arch << "' of target '" << provider << "': expected one of " << llvm::join(p->architectures, ", ");
+    return emitError(location) << "configuration: unknown architecture '" << arch << "' of target '" << provider << "': expected one of "
+                               << llvm::join(p->architectures, ", ");
   Builder b(location.getContext());
   NamedAttrList list;
-  for (const Feature &feature : features) list.append(feature.name, builtinValue(b, feature, *p, *findHardware(arch)));
+  for (const Feature &feature : features)
+    list.append(feature.name, builtinValue(b, feature, *p, *findHardware(arch)));
   for (const auto &entry : overrides) {
     StringRef name(entry.first);
     const Feature *feature = findFeature(name);
     if (!feature) return emitError(location) << "configuration: unknown feature '" << name << "' of target '" << provider << "'";
     Attribute value = overrideValue(b, *feature, entry.second);
-    if (!value) return emitError(location) << "configuration: feature '" << name << "' of target '" << provider << "': expected " << kindName(*feature);
+    if (!value)
+      return emitError(location) << "configuration: feature '" << name << "' of target '" << provider << "': expected "
+                                 << kindName(*feature);
     list.set(feature->name, value);
   }
-  return block::TargetAttr::get(location.getContext(), b.getStringAttr(provider), b.getStringAttr(arch), list.getDictionary(location.getContext()));
+  return block::TargetAttr::get(location.getContext(), b.getStringAttr(provider), b.getStringAttr(arch),
+                                list.getDictionary(location.getContext()));
 }
 
 FailureOr<block::TargetAttr> intent::resolveTarget(Location location, StringRef spelling) {
@@ -251,7 +315,10 @@ bool intent::hasFeature(block::TargetAttr target, StringRef feature) {
 bool intent::featureAllows(block::TargetAttr target, StringRef feature, StringRef item) {
   auto list = dyn_cast_or_null<ArrayAttr>(target.getFeatures().get(feature));
   if (!list) return true;
-  return llvm::any_of(list, [&](Attribute a) { auto text = dyn_cast<StringAttr>(a); return text && text.getValue() == item; });
+  return llvm::any_of(list, [&](Attribute a) {
+    auto text = dyn_cast<StringAttr>(a);
+    return text && text.getValue() == item;
+  });
 }
 
 SmallVector<StringRef> intent::architecturesWith(StringRef provider, StringRef name, StringRef item) {

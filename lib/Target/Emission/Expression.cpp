@@ -18,11 +18,11 @@ Expression infix(const Expression &lhs, llvm::StringRef op, const Expression &rh
 }
 
 Expression spellExpr(ExprAttr expr, SymbolSpelling spelling, const ExpressionStyle &style) {
-  if (std::optional<int64_t> value = expr.getConstant())
-    return {std::to_string(*value), *value < 0 ? Precedence::Unary : Precedence::Atom};
+  if (std::optional<int64_t> value = expr.getConstant()) return {std::to_string(*value), *value < 0 ? Precedence::Unary : Precedence::Atom};
   if (expr.getOperands().empty()) return {spelling(expr), Precedence::Atom};
   llvm::SmallVector<Expression, 3> operands;
-  for (ExprAttr operand : expr.getOperands()) operands.push_back(spellExpr(operand, spelling, style));
+  for (ExprAttr operand : expr.getOperands())
+    operands.push_back(spellExpr(operand, spelling, style));
   auto call = [&](llvm::StringRef function) {
     std::string text = function.str() + "(";
     llvm::interleave(operands, [&](const Expression &e) { text += e.text; }, [&] { text += ", "; });
@@ -47,13 +47,15 @@ Expression spellExpr(ExprAttr expr, SymbolSpelling spelling, const ExpressionSty
     ExprAttr operand = expr.getOperands()[0];
     if (operand.getKind() == ExprKind::Le || operand.getKind() == ExprKind::Lt) {
       llvm::SmallVector<Expression, 2> sides;
-      for (ExprAttr side : operand.getOperands()) sides.push_back(spellExpr(side, spelling, style));
+      for (ExprAttr side : operand.getOperands())
+        sides.push_back(spellExpr(side, spelling, style));
       return infix(sides[0], operand.getKind() == ExprKind::Le ? ">" : ">=", sides[1], Precedence::Compare);
     }
     return {"not " + operands[0].in(Precedence::Not), Precedence::Not};
   }
   case ExprKind::Select:
-    return {operands[1].in(Precedence::Or) + " if " + operands[0].in(Precedence::Or) + " else " + operands[2].in(Precedence::Conditional), Precedence::Conditional};
+    return {operands[1].in(Precedence::Or) + " if " + operands[0].in(Precedence::Or) + " else " + operands[2].in(Precedence::Conditional),
+            Precedence::Conditional};
   default: return {"", Precedence::Atom};
   }
 }

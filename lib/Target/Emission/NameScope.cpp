@@ -28,7 +28,8 @@ std::optional<FileLineColLoc> authorPosition(Location location) {
 
 std::string identifierFrom(StringRef name) {
   std::string result;
-  for (char c : name) result += llvm::isAlnum(c) || c == '_' ? c : '_';
+  for (char c : name)
+    result += llvm::isAlnum(c) || c == '_' ? c : '_';
   if (result.empty() || llvm::isDigit(result.front())) result.insert(0, "v");
   return result;
 }
@@ -49,17 +50,19 @@ bool NameScope::isTaken(StringRef name) const {
 
 std::string NameScope::declare(StringRef base) {
   std::string stem = identifierFrom(base), name = stem;
-  for (unsigned i = 1; isTaken(name); ++i) name = stem + "_" + std::to_string(i);
+  for (unsigned i = 1; isTaken(name); ++i)
+    name = stem + "_" + std::to_string(i);
   scopes.back().insert(name);
   return name;
 }
 
 const llvm::StringSet<> &pythonReservedNames() {
   static const llvm::StringSet<> names = {
-      "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-      "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-      "pass", "raise", "return", "try", "while", "with", "yield", "match", "case", "print", "range", "float", "int", "bool",
-      "str", "len", "min", "max", "abs", "sum", "dict", "list", "tuple", "set", "pow", "round", "type", "static_range"};
+      "False",  "None",     "True",  "and",    "as",      "assert", "async",  "await",       "break", "class",  "continue", "def",
+      "del",    "elif",     "else",  "except", "finally", "for",    "from",   "global",      "if",    "import", "in",       "is",
+      "lambda", "nonlocal", "not",   "or",     "pass",    "raise",  "return", "try",         "while", "with",   "yield",    "match",
+      "case",   "print",    "range", "float",  "int",     "bool",   "str",    "len",         "min",   "max",    "abs",      "sum",
+      "dict",   "list",     "tuple", "set",    "pow",     "round",  "type",   "static_range"};
   return names;
 }
 

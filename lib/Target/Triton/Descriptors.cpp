@@ -42,8 +42,8 @@ static bool isOwnBound(Value valid, LanesOp lanes, ExprAttr extent, ProgramOp pr
 }
 
 // The block of the descriptor that the access can use; nothing if it cannot.
-static SmallVector<Attribute> descriptorBlock(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, ValueRange validity, ArrayAttr validAxes, Type value,
-                                              ProgramOp program, IndexWidths &widths) {
+static SmallVector<Attribute> descriptorBlock(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, ValueRange validity,
+                                              ArrayAttr validAxes, Type value, ProgramOp program, IndexWidths &widths) {
   auto argument = cast<ViewArgumentAttr>(program.getInterfaceOf(cast<BlockArgument>(view).getArgNumber()));
   size_t rank = coordinates.size();
   if (rank < 2 || rank > 5 || extentsOf(value).size() != rank || elementType(value).isInteger(1)) return {};
@@ -91,9 +91,11 @@ static void dropParameter(ProgramOp program) {
 // The block of a load or store that a descriptor can carry; nothing for other operations.
 static SmallVector<Attribute> descriptorBlock(Operation *op, ProgramOp program, IndexWidths &widths) {
   if (auto load = dyn_cast<LoadOp>(op); load && isConstant(load.getFill(), 0))
-    return descriptorBlock(op, load.getView(), load.getCoordinates(), load.getCoordinateAxes(), load.getValidity(), load.getValidAxes(), load.getType(), program, widths);
+    return descriptorBlock(op, load.getView(), load.getCoordinates(), load.getCoordinateAxes(), load.getValidity(), load.getValidAxes(),
+                           load.getType(), program, widths);
   if (auto store = dyn_cast<StoreOp>(op))
-    return descriptorBlock(op, store.getView(), store.getCoordinates(), store.getCoordinateAxes(), store.getValidity(), store.getValidAxes(), store.getValue().getType(), program, widths);
+    return descriptorBlock(op, store.getView(), store.getCoordinates(), store.getCoordinateAxes(), store.getValidity(),
+                           store.getValidAxes(), store.getValue().getType(), program, widths);
   return {};
 }
 
@@ -104,7 +106,9 @@ static Value viewOf(Operation *op) {
 
 bool hasDescriptorForm(ProgramOp program) {
   IndexWidths widths(program);
-  return program.walk([&](Operation *op) { return descriptorBlock(op, program, widths).empty() ? WalkResult::advance() : WalkResult::interrupt(); }).wasInterrupted();
+  return program
+      .walk([&](Operation *op) { return descriptorBlock(op, program, widths).empty() ? WalkResult::advance() : WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 void chooseDescriptors(ProgramOp program) {
@@ -124,7 +128,8 @@ void chooseDescriptors(ProgramOp program) {
       ++same;
     }
     StringAttr name = b.getStringAttr(viewName + "_desc" + (same ? "_" + std::to_string(same) : std::string()));
-    descriptors.push_back(b.getDictionaryAttr({b.getNamedAttr("name", name), b.getNamedAttr("view", b.getI64IntegerAttr(position)), b.getNamedAttr("block", b.getArrayAttr(block))}));
+    descriptors.push_back(b.getDictionaryAttr({b.getNamedAttr("name", name), b.getNamedAttr("view", b.getI64IntegerAttr(position)),
+                                               b.getNamedAttr("block", b.getArrayAttr(block))}));
     op->setAttr("triton.descriptor", name);
   };
   program.walk([&](Operation *op) {

@@ -39,7 +39,8 @@ Bound lowerBoundOf(ExprAttr e) {
     StringRef name = e.getSymbol().getValue();
     return name.starts_with("%") || name.contains('.') ? std::nullopt : Bound(0);
   }
-  case ExprKind::Parameter: case ExprKind::Pow2Ceil: return 1;
+  case ExprKind::Parameter:
+  case ExprKind::Pow2Ceil: return 1;
   case ExprKind::Add: return addBounds(lowerBoundOf(v[0]), lowerBoundOf(v[1]));
   case ExprKind::Sub: return v[1].getConstant() ? addBounds(lowerBoundOf(v[0]), -*v[1].getConstant()) : std::nullopt;
   case ExprKind::Mul: return mulBounds(lowerBoundOf(v[0]), lowerBoundOf(v[1]));
@@ -89,7 +90,8 @@ ExprAttr IndexWidths::computeMagnitude(Value value) {
     if (auto group = dyn_cast<GroupOp>(parent)) return group.getSize();
     if (auto own = dyn_cast<ProgramOp>(parent)) {
       unsigned publics = own.getNumPublicArguments();
-      return argument.getArgNumber() < publics ? ExprAttr() : absolute(cast<ExprAttr>(own.getPrivates()[argument.getArgNumber() - publics]));
+      return argument.getArgNumber() < publics ? ExprAttr()
+                                               : absolute(cast<ExprAttr>(own.getPrivates()[argument.getArgNumber() - publics]));
     }
     if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument == loop.getInductionVar()) {
       ExprAttr lower = magnitude(loop.getLowerBound()), upper = magnitude(loop.getUpperBound()), step = magnitude(loop.getStep());
@@ -114,7 +116,9 @@ ExprAttr IndexWidths::computeMagnitude(Value value) {
       .Case<BroadcastOp, TransposeOp>([&](auto op) { return magnitude(op.getValue()); })
       .Case([&](CastOp op) { return isa<IntegerType>(elementType(op.getValue().getType())) ? magnitude(op.getValue()) : ExprAttr(); })
       .Case([&](SelectOp op) { return both(op.getTrueValue(), op.getFalseValue(), max); })
-      .Case([&](UnaryOp op) { return op.getKind() == UnaryKind::Neg || op.getKind() == UnaryKind::Abs ? magnitude(op.getValue()) : ExprAttr(); })
+      .Case([&](UnaryOp op) {
+        return op.getKind() == UnaryKind::Neg || op.getKind() == UnaryKind::Abs ? magnitude(op.getValue()) : ExprAttr();
+      })
       .Case([&](BinaryOp op) -> ExprAttr {
         Value a = op.getLhs(), b = op.getRhs();
         switch (op.getKind()) {
@@ -127,7 +131,9 @@ ExprAttr IndexWidths::computeMagnitude(Value value) {
         case BinaryKind::FloorDiv: {
           ExprAttr x = magnitude(a);
           auto divisor = b.getDefiningOp<ParamOp>();
-          return x && divisor && nonNegative(a) && lowerBoundOf(divisor.getValue()).value_or(0) > 0 ? ExprAttr::apply(ExprKind::FloorDiv, {x, divisor.getValue()}) : x;
+          return x && divisor && nonNegative(a) && lowerBoundOf(divisor.getValue()).value_or(0) > 0
+                     ? ExprAttr::apply(ExprKind::FloorDiv, {x, divisor.getValue()})
+                     : x;
         }
         case BinaryKind::Mod: return magnitude(b);
         case BinaryKind::Minimum:
@@ -199,7 +205,8 @@ std::optional<int64_t> IndexWidths::computeLowerBound(Value value) {
     if (isa<GroupOp>(parent)) return 0;
     if (auto own = dyn_cast<ProgramOp>(parent)) {
       unsigned publics = own.getNumPublicArguments();
-      return argument.getArgNumber() < publics ? std::nullopt : lowerBoundOf(cast<ExprAttr>(own.getPrivates()[argument.getArgNumber() - publics]));
+      return argument.getArgNumber() < publics ? std::nullopt
+                                               : lowerBoundOf(cast<ExprAttr>(own.getPrivates()[argument.getArgNumber() - publics]));
     }
     auto loop = dyn_cast<scf::ForOp>(parent);
     return loop && argument == loop.getInductionVar() ? lowerBound(loop.getLowerBound()) : std::nullopt;
@@ -215,7 +222,9 @@ std::optional<int64_t> IndexWidths::computeLowerBound(Value value) {
       .Case<BroadcastOp, TransposeOp>([&](auto op) { return lowerBound(op.getValue()); })
       .Case([&](CastOp op) {
         auto from = dyn_cast<IntegerType>(elementType(op.getValue().getType()));
-        return !from && !isIndex(op.getValue()) ? std::nullopt : from && from.getWidth() == 64 && from.isUnsigned() ? std::nullopt : lowerBound(op.getValue());
+        return !from && !isIndex(op.getValue())                     ? std::nullopt
+               : from && from.getWidth() == 64 && from.isUnsigned() ? std::nullopt
+                                                                    : lowerBound(op.getValue());
       })
       .Case([&](SelectOp op) { return smaller(lowerBound(op.getTrueValue()), lowerBound(op.getFalseValue())); })
       .Case([&](BinaryOp op) -> Bound {
@@ -252,7 +261,8 @@ IndexKind IndexWidths::computeKind(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (isa<GroupOp>(parent)) return IndexKind::Index;
-    if (auto own = dyn_cast<ProgramOp>(parent)) return argument.getArgNumber() < own.getNumPublicArguments() ? IndexKind::Wide : IndexKind::Raw;
+    if (auto own = dyn_cast<ProgramOp>(parent))
+      return argument.getArgNumber() < own.getNumPublicArguments() ? IndexKind::Wide : IndexKind::Raw;
     if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument == loop.getInductionVar())
       return std::max({IndexKind::Raw, kind(loop.getLowerBound()), kind(loop.getUpperBound()), kind(loop.getStep())});
     return IndexKind::Wide;
@@ -273,7 +283,8 @@ static bool reaches(ExprAttr expr, ExprAttr part) {
   if (expr == part) return true;
   ArrayRef<ExprAttr> v = expr.getOperands();
   switch (expr.getKind()) {
-  case ExprKind::Add: case ExprKind::Max: return (exprNonNegative(v[0]) && exprNonNegative(v[1])) && (reaches(v[0], part) || reaches(v[1], part));
+  case ExprKind::Add:
+  case ExprKind::Max: return (exprNonNegative(v[0]) && exprNonNegative(v[1])) && (reaches(v[0], part) || reaches(v[1], part));
   case ExprKind::Mul:
     if (v[0].getKind() == ExprKind::CeilDiv && v[0].getOperands()[1] == v[1]) return reaches(v[0].getOperands()[0], part);
     return false;
@@ -295,7 +306,8 @@ SmallVector<ExprAttr> IndexWidths::conditions() {
     if (ExprAttr bound = magnitude(value); bound && !bound.getConstant()) bounds.insert(bound);
   };
   program.walk([&](Operation *op) {
-    for (Value result : op->getResults()) check(result);
+    for (Value result : op->getResults())
+      check(result);
     if (auto loop = dyn_cast<scf::ForOp>(op)) check(loop.getInductionVar());
   });
   SmallVector<ExprAttr> kept;

@@ -67,7 +67,8 @@ private:
     if (auto name = dyn_cast<NameLoc>(location)) location = name.getChildLoc();
   }
   void finish(Operation *op, Value with) {
-    if (Operation *last = with.getDefiningOp(); last && isa<NameLoc>(op->getLoc()) && last->getBlock() == op->getBlock()) last->setLoc(op->getLoc());
+    if (Operation *last = with.getDefiningOp(); last && isa<NameLoc>(op->getLoc()) && last->getBlock() == op->getBlock())
+      last->setLoc(op->getLoc());
     replace(op, with);
   }
 
@@ -115,8 +116,10 @@ void MathLegalizer::binary(BinaryOp op) {
   Type element = elementType(op.getType());
   if (!isa<FloatType>(element)) return;
   BinaryKind kind = op.getKind();
-  bool extremum = kind == BinaryKind::Maximum || kind == BinaryKind::Minimum || kind == BinaryKind::MaximumNum || kind == BinaryKind::MinimumNum;
-  bool throughF32 = isByte(element) || (isNarrow(element) && (kind == BinaryKind::Div || kind == BinaryKind::Pow)) || (element.isBF16() && extremum);
+  bool extremum =
+      kind == BinaryKind::Maximum || kind == BinaryKind::Minimum || kind == BinaryKind::MaximumNum || kind == BinaryKind::MinimumNum;
+  bool throughF32 =
+      isByte(element) || (isNarrow(element) && (kind == BinaryKind::Div || kind == BinaryKind::Pow)) || (element.isBF16() && extremum);
   if (throughF32) {
     start(op);
     Type f32 = builder.getF32Type();
@@ -158,16 +161,18 @@ void MathLegalizer::reduce(ReduceOp op) {
   if (op.getValues().size() != 1) return;
   Type element = elementType(op.getValues()[0].getType());
   std::optional<BinaryKind> kind = builtinCombine(op.getCombine());
-  bool extremum = kind == BinaryKind::Maximum || kind == BinaryKind::Minimum || kind == BinaryKind::MaximumNum || kind == BinaryKind::MinimumNum;
+  bool extremum =
+      kind == BinaryKind::Maximum || kind == BinaryKind::Minimum || kind == BinaryKind::MaximumNum || kind == BinaryKind::MinimumNum;
   if (!isByte(element) && !(element.isBF16() && extremum)) return;
   start(op);
   Type f32 = builder.getF32Type();
-  auto inner = ReduceOp::create(builder, location, TypeRange{withElement(op.getResult(0).getType(), f32)}, ValueRange{cast(op.getValues()[0], f32)},
-                                ValueRange{cast(op.getIdentities()[0], f32)}, op.getAxisAttr());
+  auto inner = ReduceOp::create(builder, location, TypeRange{withElement(op.getResult(0).getType(), f32)},
+                                ValueRange{cast(op.getValues()[0], f32)}, ValueRange{cast(op.getIdentities()[0], f32)}, op.getAxisAttr());
   inner.getCombine().takeBody(op.getCombine());
   ::mlir::Block &body = inner.getCombine().front();
   if (extremum || kind == BinaryKind::Add || kind == BinaryKind::Mul) {
-    for (BlockArgument argument : body.getArguments()) argument.setType(f32);
+    for (BlockArgument argument : body.getArguments())
+      argument.setType(f32);
     body.front().getResult(0).setType(f32);
   } else {
     // Any other combine keeps its own type inside.
@@ -209,7 +214,8 @@ void legalizeMath(ProgramOp program) {
   // A reduce comes before the body that it moves and may change.
   program.walk<WalkOrder::PreOrder>([&](Operation *op) { operations.push_back(op); });
   MathLegalizer legalizer(program.getContext());
-  for (Operation *op : operations) legalizer.run(op);
+  for (Operation *op : operations)
+    legalizer.run(op);
 }
 
 } // namespace intent::triton

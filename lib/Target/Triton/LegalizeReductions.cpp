@@ -36,8 +36,10 @@ void separateSharedAccumulators(ProgramOp program) {
     Location location = reduce.getValues()[0].getLoc();
     if (auto name = dyn_cast<NameLoc>(location)) location = name.getChildLoc();
     Value value = reduce.getValues()[0];
-    Value runs = CompareOp::create(builder, location, builder.getI1Type(), ComparePredicate::Lt, loop.getInductionVar(), loop.getUpperBound());
-    Value identity = BroadcastOp::create(builder, location, cast<FragmentType>(value.getType()), reduce.getIdentities()[0], builder.getDenseI64ArrayAttr({}));
+    Value runs =
+        CompareOp::create(builder, location, builder.getI1Type(), ComparePredicate::Lt, loop.getInductionVar(), loop.getUpperBound());
+    Value identity = BroadcastOp::create(builder, location, cast<FragmentType>(value.getType()), reduce.getIdentities()[0],
+                                         builder.getDenseI64ArrayAttr({}));
     reduce.getValuesMutable()[0].set(SelectOp::create(builder, location, value.getType(), runs, value, identity));
   });
 }

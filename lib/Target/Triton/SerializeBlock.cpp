@@ -32,7 +32,11 @@ LogicalResult KernelSerializer::emit(Operation *op) {
       .Case([&](ContractOp op) { return emitContract(op); })
       .Case([&](LanesOp op) { return emitLanes(op); })
       // block.fence -> tl.debug_barrier()
-      .Case([&](FenceOp op) { comment(op); out.line("tl.debug_barrier()"); return success(); })
+      .Case([&](FenceOp op) {
+        comment(op);
+        out.line("tl.debug_barrier()");
+        return success();
+      })
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
       .Case([&](scf::WhileOp op) { return emitWhile(op); })
@@ -77,7 +81,8 @@ Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordin
   auto argument = cast<ViewArgumentAttr>(program.getInterfaceOf(publicIndex));
   for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
     Placement placement;
-    for (Attribute axis : cast<ArrayAttr>(axes[i])) placement.push_back(cast<IntegerAttr>(axis).getInt());
+    for (Attribute axis : cast<ArrayAttr>(axes[i]))
+      placement.push_back(cast<IntegerAttr>(axis).getInt());
     Rendered at = render(coordinate, placement, rank);
     if (at.form == Form::Literal && at.expression.text == "0") continue;
     std::optional<int64_t> constant;
@@ -92,7 +97,11 @@ Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordin
         for (auto [k, expr] : llvm::enumerate(program.getPrivates().getAsRange<ExprAttr>()))
           if (expr.getKind() == ExprKind::Symbol && expr.getSymbol().getValue() == symbol)
             stride.text = variables[program.getBody().getArgument(program.getNumPublicArguments() + k)].name;
-        if (stride.text.empty()) { unsupported(op) << "stride " << i << " of '" << argument.getName().getValue() << "' is no private argument; run legalisation first"; return result; }
+        if (stride.text.empty()) {
+          unsupported(op) << "stride " << i << " of '" << argument.getName().getValue()
+                          << "' is no private argument; run legalisation first";
+          return result;
+        }
       }
       term = infix(term, "*", stride, Precedence::Multiply);
     }
@@ -108,10 +117,14 @@ std::optional<Rendered> KernelSerializer::mask(Operation *op, ValueRange validit
   std::optional<Rendered> result;
   for (auto [i, valid] : llvm::enumerate(validity)) {
     Placement placement;
-    for (Attribute axis : cast<ArrayAttr>(axes[i])) placement.push_back(cast<IntegerAttr>(axis).getInt());
+    for (Attribute axis : cast<ArrayAttr>(axes[i]))
+      placement.push_back(cast<IntegerAttr>(axis).getInt());
     Rendered part = render(valid, placement, rank);
     if (part.form == Form::Literal && part.expression.text == "True") continue;
-    if (!result) { result = part; continue; }
+    if (!result) {
+      result = part;
+      continue;
+    }
     result->expression = infix(result->expression, "&", part.expression, Precedence::BitAnd);
     result->form = std::max(result->form, part.form);
     result->dense |= part.dense;
@@ -137,7 +150,8 @@ void KernelSerializer::emitForms(ArrayRef<std::string> descriptorForm, llvm::fun
   out.line("if USE_TENSOR_DESCRIPTOR:");
   {
     TextStream::Indent indent(out);
-    for (const std::string &line : descriptorForm) out.line(line);
+    for (const std::string &line : descriptorForm)
+      out.line(line);
   }
   out.line("else:");
   TextStream::Indent indent(out);
@@ -151,7 +165,8 @@ void KernelSerializer::emitForms(ArrayRef<std::string> descriptorForm, llvm::fun
 // a_desc.load([tile_m * BM, k0])
 std::string KernelSerializer::descriptorCall(Operation *op, ValueRange coordinates, StringRef method, StringRef value) {
   SmallVector<std::string> offsets;
-  for (Value coordinate : coordinates) offsets.push_back(render(coordinate.getDefiningOp<LanesOp>().getBase()).expression.text);
+  for (Value coordinate : coordinates)
+    offsets.push_back(render(coordinate.getDefiningOp<LanesOp>().getBase()).expression.text);
   std::string text = descriptorNames[op->getAttr("triton.descriptor")] + "." + method.str() + "([" + llvm::join(offsets, ", ") + "]";
   return text + (value.empty() ? "" : ", " + value.str()) + ")";
 }
@@ -231,7 +246,8 @@ std::string KernelSerializer::accessPointer(Rendered address, const std::optiona
   if (!with || !with->dense.any() || !with->dense.test(address.dense)) return address.expression.text;
   SmallBitVector dense = address.dense | with->dense;
   std::string shape = "(";
-  for (auto [axis, extent] : llvm::enumerate(extentsOf(type))) shape += (axis ? ", " : "") + (dense[axis] ? extentText(extent) : std::string("1"));
+  for (auto [axis, extent] : llvm::enumerate(extentsOf(type)))
+    shape += (axis ? ", " : "") + (dense[axis] ? extentText(extent) : std::string("1"));
   if (dense.size() == 1) shape += ",";
   return "tl.broadcast_to(" + address.expression.text + ", " + shape + "))";
 }
@@ -323,7 +339,10 @@ LogicalResult KernelSerializer::emitReduce(ReduceOp op) {
     if (!native.empty()) {
       // Triton widens these operands and keeps the wider dtype.
       bool widens = element.isBF16() || (isInteger && !element.isIndex() && element.getIntOrFloatBitWidth() < 32);
-      if (!widens) { define(result, native, {operands[0], "axis=" + axis}, form(result)); return success(); }
+      if (!widens) {
+        define(result, native, {operands[0], "axis=" + axis}, form(result));
+        return success();
+      }
       Rendered text = form(result);
       text.expression.text = native + "(" + operands[0] + ", axis=" + axis + ").to(" + dtypeText(element) + ")";
       define(result, text);

@@ -61,7 +61,8 @@ void LaunchTable::symbols() {
     auto view = dyn_cast<ViewArgumentAttr>(entry);
     if (!view) continue;
     for (auto [axis, extent] : llvm::enumerate(view.getShape()))
-      if (extent.getKind() == ExprKind::Symbol && !extent.getSymbol().getValue().starts_with("%") && bound.insert(symbolText(kernel, extent)).second)
+      if (extent.getKind() == ExprKind::Symbol && !extent.getSymbol().getValue().starts_with("%") &&
+          bound.insert(symbolText(kernel, extent)).second)
         entries.push_back(symbolText(kernel, extent) + "=" + nameOf(entry) + ".shape[" + std::to_string(axis) + "]");
   }
   out.line("def symbols(" + llvm::join(parameters, ", ") + "):");
@@ -80,11 +81,13 @@ void LaunchTable::configurations(ProgramOp program) {
       SmallVector<std::string> bindings, options;
       for (auto [column, value] : llvm::zip_equal(set.getColumns(), cast<DenseI64ArrayAttr>(row).asArrayRef())) {
         StringRef name = cast<StringAttr>(column).getValue();
-        if (name == "NUM_WARPS" || name == "NUM_STAGES" || name == "NUM_CTAS") options.push_back(name.lower() + "=" + std::to_string(value));
+        if (name == "NUM_WARPS" || name == "NUM_STAGES" || name == "NUM_CTAS")
+          options.push_back(name.lower() + "=" + std::to_string(value));
         else bindings.push_back("\"" + name.str() + "\": " + std::to_string(value));
       }
       std::string text = "triton.Config({" + llvm::join(bindings, ", ") + "}";
-      for (const std::string &option : options) text += ", " + option;
+      for (const std::string &option : options)
+        text += ", " + option;
       out.line(text + "),");
     }
   }
@@ -109,7 +112,10 @@ bool LaunchTable::isContiguousExtent(ExprAttr expr) {
 void LaunchTable::wrap(ArrayRef<std::string> items) {
   std::string line;
   for (const std::string &item : items) {
-    if (!line.empty() && out.column() + line.size() + item.size() > 118) { out.line(StringRef(line).rtrim()); line.clear(); }
+    if (!line.empty() && out.column() + line.size() + item.size() > 118) {
+      out.line(StringRef(line).rtrim());
+      line.clear();
+    }
     line += item + ", ";
   }
   out.line(StringRef(line).rtrim());
@@ -163,13 +169,16 @@ void LaunchTable::arguments(ProgramOp program) {
 void LaunchTable::narrowCondition(ArrayRef<ExprAttr> bounds) {
   if (bounds.empty()) return out.line("index32=" + lambda({}, "True") + ",");
   std::string flat;
-  for (auto [i, bound] : llvm::enumerate(bounds)) flat += (i ? ", " : "") + spell(bound).text;
-  std::string text = "index32=" + lambda(bounds, (bounds.size() == 1 ? spell(bounds[0]).in(Precedence::BitOr) : "max(" + flat + ")") + " < 2**31") + ",";
+  for (auto [i, bound] : llvm::enumerate(bounds))
+    flat += (i ? ", " : "") + spell(bound).text;
+  std::string text =
+      "index32=" + lambda(bounds, (bounds.size() == 1 ? spell(bounds[0]).in(Precedence::BitOr) : "max(" + flat + ")") + " < 2**31") + ",";
   if (bounds.size() == 1 || out.column() + text.size() <= 120) return out.line(text);
   out.line("index32=" + lambda(bounds, "max("));
   {
     TextStream::Indent indent(out);
-    for (ExprAttr bound : bounds) out.line(spell(bound).text + ",");
+    for (ExprAttr bound : bounds)
+      out.line(spell(bound).text + ",");
   }
   out.line(") < 2**31,");
 }
@@ -210,7 +219,8 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
       }
     out.line("coverage=" + lambda(bindings, "dict(" + llvm::join(coverage, ", ") + ")") + ",");
     ExprAttr grid = ExprAttr::constant(program.getContext(), 0); // a program without effects has no instance
-    for (auto group : program.getBody().getOps<GroupOp>()) grid = ExprAttr::apply(ExprKind::Add, {grid, group.getSize()});
+    for (auto group : program.getBody().getOps<GroupOp>())
+      grid = ExprAttr::apply(ExprKind::Add, {grid, group.getSize()});
     out.line("grid=" + lambda({grid}, spell(grid).text) + ",");
     narrowCondition(conditions);
     arguments(program);
@@ -223,13 +233,15 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
 // A launch by hand, for reading and for trying things out; the runtime does the same from the table.
 void LaunchTable::launch() {
   SmallVector<std::string> names;
-  for (Attribute entry : kernel.getInterface()) names.push_back(nameOf(entry));
+  for (Attribute entry : kernel.getInterface())
+    names.push_back(nameOf(entry));
   std::string list = llvm::join(names, ", ");
   out.line("def " + identifierFrom(kernel.getSymName()) + "(" + list + ", row=0):");
   TextStream::Indent indent(out);
   out.line("\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
   SmallVector<std::string> bindings;
-  for (const std::string &name : names) bindings.push_back(name + "=" + name);
+  for (const std::string &name : names)
+    bindings.push_back(name + "=" + name);
   out.line("values = dict(" + llvm::join(bindings, ", ") + ") | symbols(" + list + ")");
   out.line("variant = next(v for v in VARIANTS if v[\"guard\"](**values))");
   out.line("config = variant[\"configs\"][row]");
@@ -264,7 +276,8 @@ std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVe
   out.line("VARIANTS = [");
   {
     TextStream::Indent indent(out);
-    for (auto [program, name, bounds] : llvm::zip_equal(kernel.getBody().getOps<ProgramOp>(), kernelNames, conditions)) variant(program, name, bounds);
+    for (auto [program, name, bounds] : llvm::zip_equal(kernel.getBody().getOps<ProgramOp>(), kernelNames, conditions))
+      variant(program, name, bounds);
   }
   out.line("]");
   out.blank();

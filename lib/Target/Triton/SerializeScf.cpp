@@ -13,7 +13,9 @@ std::string KernelSerializer::carriedText(Value value) {
   Rendered text = render(value);
   Type type = value.getType(), element = elementType(type);
   if (element.isIndex() && (widths.kind(value) != IndexKind::Wide || text.form <= Form::Argument))
-    text = text.form == Form::Literal ? Rendered{{"tl.full((), " + text.expression.text + ", tl.int64)", Precedence::Atom}, Form::Scalar, text.dense} : convert(text, "tl.int64");
+    text = text.form == Form::Literal
+               ? Rendered{{"tl.full((), " + text.expression.text + ", tl.int64)", Precedence::Atom}, Form::Scalar, text.dense}
+               : convert(text, "tl.int64");
   if (isa<FragmentType>(type)) return fullText(text, type);
   return typed(text, element).expression.text;
 }
@@ -34,9 +36,11 @@ void KernelSerializer::assignAll(ArrayRef<std::string> targets, ValueRange value
   }
   bool disturbs = false;
   for (size_t i = 0; i < assignments.size(); ++i)
-    for (size_t j = i + 1; j < assignments.size(); ++j) disturbs |= mentions(assignments[j].second, assignments[i].first);
+    for (size_t j = i + 1; j < assignments.size(); ++j)
+      disturbs |= mentions(assignments[j].second, assignments[i].first);
   if (!disturbs) {
-    for (auto &[target, text] : assignments) out.line(target + " = " + text);
+    for (auto &[target, text] : assignments)
+      out.line(target + " = " + text);
     return;
   }
   std::string left, right;
@@ -66,10 +70,12 @@ LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   comment(op);
   SmallVector<std::string> carries;
   auto yield = cast<scf::YieldOp>(op.getBody()->getTerminator());
-  for (auto [argument, init, result, yielded] : llvm::zip_equal(op.getRegionIterArgs(), op.getInits(), op.getResults(), yield.getOperands())) {
+  for (auto [argument, init, result, yielded] :
+       llvm::zip_equal(op.getRegionIterArgs(), op.getInits(), op.getResults(), yield.getOperands())) {
     auto found = variables.find(init);
     unsigned rank = extentsOf(init.getType()).size();
-    bool exact = found != variables.end() && found->second.dense.count() == rank && found->second.form >= Form::Scalar && !elementType(init.getType()).isIndex();
+    bool exact = found != variables.end() && found->second.dense.count() == rank && found->second.form >= Form::Scalar &&
+                 !elementType(init.getType()).isIndex();
     // A variable that only this loop reads becomes the carry itself.
     bool local = init.getDefiningOp() || isa<scf::ForOp>(init.getParentBlock()->getParentOp());
     bool owned = exact && local && init.hasOneUse() && init.getParentBlock() == op->getBlock();
@@ -124,12 +130,14 @@ LogicalResult KernelSerializer::emitIf(scf::IfOp op) {
     names.push();
     masks.emplace_back();
     // A name that both branches give must have one type in them: give each its own.
-    for (auto &name : used) names.hold(name.getKey());
+    for (auto &name : used)
+      names.hold(name.getKey());
     size_t before = out.str().size();
     if (failed(emitBlock(region.front()))) return failure();
     assignAll(results, region.front().getTerminator()->getOperands());
     if (out.str().size() == before) out.line("pass");
-    for (auto &name : names.innermost()) used.insert(name.getKey());
+    for (auto &name : names.innermost())
+      used.insert(name.getKey());
     names.pop();
     masks.pop_back();
     return success();

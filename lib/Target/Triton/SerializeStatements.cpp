@@ -140,7 +140,8 @@ void KernelSerializer::statement(const std::string &prefix, const std::string &c
   out.line(prefix + callee + "(");
   {
     TextStream::Indent indent(out);
-    for (const std::string &argument : arguments) out.line(argument + ",");
+    for (const std::string &argument : arguments)
+      out.line(argument + ",");
   }
   out.line(")");
 }
@@ -151,15 +152,21 @@ void KernelSerializer::define(Value value, Rendered text) {
   if (!carried) name = nameFor(value);
   bool full = carried;
   out.line(name + " = " + (full ? fullText(text, value.getType()) : text.expression.text));
-  if (full) variables[value] = {name, isa<FragmentType>(value.getType()) ? Form::Block : Form::Scalar, SmallBitVector(text.dense.size(), true)};
-  else variables[value] = {name, text.form == Form::Literal && !elementType(value.getType()).isIndex() ? Form::Literal : text.form, text.dense};
+  if (full)
+    variables[value] = {name, isa<FragmentType>(value.getType()) ? Form::Block : Form::Scalar, SmallBitVector(text.dense.size(), true)};
+  else
+    variables[value] = {name, text.form == Form::Literal && !elementType(value.getType()).isIndex() ? Form::Literal : text.form,
+                        text.dense};
 }
 
 void KernelSerializer::define(Value value, const std::string &callee, ArrayRef<std::string> arguments, Rendered text) {
   std::string name = carryTarget(value);
   bool carried = !name.empty();
   // A carry keeps its full shape.
-  if (carried && text.form == Form::Block && !text.dense.all()) { carried = false; name.clear(); }
+  if (carried && text.form == Form::Block && !text.dense.all()) {
+    carried = false;
+    name.clear();
+  }
   if (name.empty()) name = nameFor(value);
   statement(name + " = ", callee, arguments);
   variables[value] = {name, text.form, text.dense};

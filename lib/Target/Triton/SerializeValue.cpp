@@ -15,8 +15,7 @@ namespace intent::triton {
 
 std::string signatureText(Type element) {
   if (element.isIndex()) return "i64";
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return (integer.isUnsigned() ? "u" : "i") + std::to_string(integer.getWidth());
+  if (auto integer = dyn_cast<IntegerType>(element)) return (integer.isUnsigned() ? "u" : "i") + std::to_string(integer.getWidth());
   if (isa<Float8E4M3FNType>(element)) return "fp8e4nv";
   if (isa<Float8E5M2Type>(element)) return "fp8e5";
   if (element.isBF16()) return "bf16";
@@ -46,7 +45,8 @@ std::string KernelSerializer::extentText(ExprAttr extent) {
 
 std::string KernelSerializer::shapeText(ArrayRef<ExprAttr> extents) {
   std::string text = "(";
-  for (ExprAttr extent : extents) text += extentText(extent) + ", ";
+  for (ExprAttr extent : extents)
+    text += extentText(extent) + ", ";
   if (extents.size() == 1) text.pop_back();
   else text.resize(text.size() - 2);
   return text + ")";
@@ -63,10 +63,12 @@ Rendered KernelSerializer::renderVariable(Value value, ArrayRef<int64_t> placeme
   const Variable &variable = variables.find(value)->second;
   Rendered result{{variable.name, Precedence::Atom}, variable.form, SmallBitVector(rank)};
   if (variable.form != Form::Block) return result;
-  for (auto [axis, target] : llvm::enumerate(placement)) result.dense[target] = variable.dense[axis];
+  for (auto [axis, target] : llvm::enumerate(placement))
+    result.dense[target] = variable.dense[axis];
   if (placement.size() == rank) return result;
   std::string index;
-  for (unsigned axis = 0; axis < rank; ++axis) index += (axis ? ", " : "") + std::string(llvm::is_contained(placement, axis) ? ":" : "None");
+  for (unsigned axis = 0; axis < rank; ++axis)
+    index += (axis ? ", " : "") + std::string(llvm::is_contained(placement, axis) ? ":" : "None");
   result.expression.text += "[" + index + "]";
   return result;
 }
@@ -116,12 +118,14 @@ std::string KernelSerializer::fullText(Value value) { return fullText(render(val
 
 static Form joinForms(ArrayRef<Rendered> operands) {
   Form form = Form::Literal;
-  for (const Rendered &operand : operands) form = std::max(form, operand.form);
+  for (const Rendered &operand : operands)
+    form = std::max(form, operand.form);
   return form;
 }
 static SmallBitVector joinAxes(ArrayRef<Rendered> operands, unsigned rank) {
   SmallBitVector dense(rank);
-  for (const Rendered &operand : operands) dense |= operand.dense;
+  for (const Rendered &operand : operands)
+    dense |= operand.dense;
   return dense;
 }
 
@@ -196,7 +200,8 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   if (element.isIndex()) {
     // An operation without a bound takes place in 64 bits.
     bool wide = widths.kind(op.getLhs()) == IndexKind::Wide || widths.kind(op.getRhs()) == IndexKind::Wide;
-    if (widths.kind(op) == IndexKind::Wide && !wide) (a.form == Form::Literal ? b : a) = convert(a.form == Form::Literal ? b : a, "tl.int64");
+    if (widths.kind(op) == IndexKind::Wide && !wide)
+      (a.form == Form::Literal ? b : a) = convert(a.form == Form::Literal ? b : a, "tl.int64");
   } else if (a.form <= Form::Argument && b.form <= Form::Argument) {
     a = typed(a, element); // Python would compute in its own precision
   }
@@ -207,7 +212,9 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   // max/min functions: both operands as tensors of one dtype.
   auto extremum = [&](StringRef name, bool propagate) {
     if (a.form <= Form::Argument) std::swap(a, b);
-    if (element.isIndex() && a.form <= Form::Argument) { a = convert(a, dtypeOf(op)); }
+    if (element.isIndex() && a.form <= Form::Argument) {
+      a = convert(a, dtypeOf(op));
+    }
     return call("tl." + name.str(), {typed(a, element), b}, rank, isFloat && propagate ? ", propagate_nan=tl.PropagateNan.ALL" : "");
   };
   switch (op.getKind()) {
@@ -221,7 +228,8 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   case BinaryKind::Div:
     if (element.isF64() || op.getApproximate()) return operation("/", Precedence::Multiply);
     return call("tl.div_rn", {typed(a, element), typed(b, element)}, rank);
-  case BinaryKind::FloorDiv: case BinaryKind::Mod: {
+  case BinaryKind::FloorDiv:
+  case BinaryKind::Mod: {
     bool division = op.getKind() == BinaryKind::FloorDiv;
     bool literal = a.form == Form::Literal && b.form == Form::Literal;
     // Triton truncates; that is the floor where signs agree.
@@ -274,7 +282,8 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
       // block.constant 0.1 : f32 -> 0.1
       .Case([&](ConstantOp op) {
         Expression text;
-        if (auto value = dyn_cast<FloatAttr>(op.getValue())) text = {pythonFloat(value.getValue()), value.getValue().isNegative() ? Precedence::Unary : Precedence::Atom};
+        if (auto value = dyn_cast<FloatAttr>(op.getValue()))
+          text = {pythonFloat(value.getValue()), value.getValue().isNegative() ? Precedence::Unary : Precedence::Atom};
         else {
           auto integer = cast<IntegerAttr>(op.getValue());
           if (integer.getType().isInteger(1)) text = {integer.getValue().isZero() ? "False" : "True", Precedence::Atom};
@@ -290,12 +299,15 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
       // block.param mul(BM, 2) -> BM * 2
       .Case([&](ParamOp op) {
         ExpressionStyle style{"tl.cdiv", "triton.next_power_of_2"};
-        return Rendered{spellExpr(op.getValue(), [](ExprAttr e) { return e.getSymbol().getValue().str(); }, style), Form::Literal, SmallBitVector(rank)};
+        return Rendered{spellExpr(
+                            op.getValue(), [](ExprAttr e) { return e.getSymbol().getValue().str(); }, style),
+                        Form::Literal, SmallBitVector(rank)};
       })
       // block.broadcast %m [0] -> m[:, None]
       .Case([&](BroadcastOp op) {
         Placement composed;
-        for (int64_t axis : op.getAxes()) composed.push_back(placement[axis]);
+        for (int64_t axis : op.getAxes())
+          composed.push_back(placement[axis]);
         return render(op.getValue(), composed, rank);
       })
       // block.transpose %x [1, 0] -> x.T
@@ -304,7 +316,8 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
         Rendered x = render(op.getValue());
         Rendered result{x.expression, x.form, SmallBitVector(rank)};
         if (x.form != Form::Block) return result;
-        for (auto [axis, from] : llvm::enumerate(op.getPermutation())) result.dense[placement[axis]] = x.dense[from];
+        for (auto [axis, from] : llvm::enumerate(op.getPermutation()))
+          result.dense[placement[axis]] = x.dense[from];
         if (own == 2 && op.getPermutation()[0] == 1) result.expression = {x.expression.in(Precedence::Atom) + ".T", Precedence::Atom};
         else if (!llvm::equal(op.getPermutation(), llvm::seq<int64_t>(0, own))) {
           std::string order;
@@ -313,7 +326,8 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
         }
         if (own != rank) {
           std::string index;
-          for (unsigned axis = 0; axis < rank; ++axis) index += (axis ? ", " : "") + std::string(llvm::is_contained(placement, axis) ? ":" : "None");
+          for (unsigned axis = 0; axis < rank; ++axis)
+            index += (axis ? ", " : "") + std::string(llvm::is_contained(placement, axis) ? ":" : "None");
           result.expression = {result.expression.in(Precedence::Atom) + "[" + index + "]", Precedence::Atom};
         }
         return result;
@@ -324,16 +338,23 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
       // block.compare lt %m, %M -> m < M
       .Case([&](CompareOp op) {
         Rendered a = at(op.getLhs()), b = at(op.getRhs());
-        if (a.form == Form::Literal && b.form == Form::Literal && !elementType(op.getLhs().getType()).isIndex()) a = typed(a, elementType(op.getLhs().getType()));
-        return Rendered{infix(a.expression, predicateText(op.getPredicate()), b.expression, Precedence::Compare), joinForms({a, b}), joinAxes({a, b}, rank)};
+        if (a.form == Form::Literal && b.form == Form::Literal && !elementType(op.getLhs().getType()).isIndex())
+          a = typed(a, elementType(op.getLhs().getType()));
+        return Rendered{infix(a.expression, predicateText(op.getPredicate()), b.expression, Precedence::Compare), joinForms({a, b}),
+                        joinAxes({a, b}, rank)};
       })
       // block.select %c, %a, %b -> tl.where(c, a, b)
       .Case([&](SelectOp op) {
         Type element = elementType(op.getType());
         Rendered a = at(op.getTrueValue()), b = at(op.getFalseValue());
         if (a.form <= Form::Argument && b.form <= Form::Argument) {
-          if (element.isIndex()) { a = convert(a, dtypeOf(op)); b = convert(b, dtypeOf(op)); }
-          else { a = typed(a, element); b = typed(b, element); }
+          if (element.isIndex()) {
+            a = convert(a, dtypeOf(op));
+            b = convert(b, dtypeOf(op));
+          } else {
+            a = typed(a, element);
+            b = typed(b, element);
+          }
         }
         return call("tl.where", {at(op.getCondition()), a, b}, rank);
       })
@@ -345,7 +366,8 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
       // block.bitcast -> x.to(tl.int32, bitcast=True)
       .Case([&](BitcastOp op) {
         Rendered x = typed(at(op.getValue()), elementType(op.getValue().getType()));
-        x.expression = {x.expression.in(Precedence::Atom) + ".to(" + dtypeText(elementType(op.getType())) + ", bitcast=True)", Precedence::Atom};
+        x.expression = {x.expression.in(Precedence::Atom) + ".to(" + dtypeText(elementType(op.getType())) + ", bitcast=True)",
+                        Precedence::Atom};
         return x;
       })
       .Default([&](Operation *op) {

@@ -119,8 +119,8 @@ private:
   llvm::StringMap<mlir::Value> holders; // the value that a name stands for at present
   llvm::DenseSet<mlir::Operation *> inlined;
   llvm::DenseMap<mlir::Attribute, std::string> descriptorNames;
-  llvm::DenseSet<mlir::Operation *> joinedLoads; // printed in the branch of the load before them
-  llvm::DenseMap<mlir::Value, std::string> loopCarries; // iteration argument -> its variable, while its body prints
+  llvm::DenseSet<mlir::Operation *> joinedLoads;         // printed in the branch of the load before them
+  llvm::DenseMap<mlir::Value, std::string> loopCarries;  // iteration argument -> its variable, while its body prints
   llvm::SmallVector<llvm::StringMap<std::string>> masks; // name by text, one map a scope
   std::optional<std::pair<std::string, unsigned>> lastPosition;
 };
@@ -132,7 +132,8 @@ std::string signatureText(mlir::Type element);
 /// An extent or private-argument symbol as an identifier: `%H` is H, `x.stride.0` is x_stride_0.
 std::string symbolText(block::KernelOp kernel, block::ExprAttr expr);
 /// The launch table of a kernel.
-std::string launchText(block::KernelOp kernel, llvm::ArrayRef<std::string> kernelNames, llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions);
+std::string launchText(block::KernelOp kernel, llvm::ArrayRef<std::string> kernelNames,
+                       llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions);
 
 } // namespace intent::triton
 

@@ -31,7 +31,9 @@ struct RowValues {
       if (cast<StringAttr>(column).getValue() == leaf.getSymbol().getValue()) return value;
     return std::nullopt;
   }
-  std::optional<int64_t> evaluate(ExprAttr expr) const { return expr.evaluate([this](ExprAttr leaf) { return (*this)(leaf); }); }
+  std::optional<int64_t> evaluate(ExprAttr expr) const {
+    return expr.evaluate([this](ExprAttr leaf) { return (*this)(leaf); });
+  }
   std::optional<int64_t> option(StringRef name) const { return (*this)(ExprAttr::parameter(program.getContext(), name)); }
 };
 
@@ -46,14 +48,19 @@ std::optional<Rejection> rejectFragment(Operation *op, Type type, const RowValue
   bool known = true;
   for (ExprAttr extent : extentsOf(type)) {
     std::optional<int64_t> value = values.evaluate(extent);
-    if (!value) { known = false; continue; }
-    if (!llvm::isPowerOf2_64(*value)) return Rejection{op, false, "extent " + std::to_string(*value) + " of a fragment is not a power of two"};
+    if (!value) {
+      known = false;
+      continue;
+    }
+    if (!llvm::isPowerOf2_64(*value))
+      return Rejection{op, false, "extent " + std::to_string(*value) + " of a fragment is not a power of two"};
     if (*value > (int64_t(1) << 20)) return Rejection{op, false, "extent " + std::to_string(*value) + " of a fragment is above 1048576"};
     elements *= *value;
     if (elements > (int64_t(1) << 40)) break;
   }
   int64_t limit = std::min<int64_t>(1048576, target ? getIntFeature(target, "fragment_limit") : 1048576);
-  if (known && elements > limit) return Rejection{op, false, "a fragment of " + std::to_string(elements) + " elements is above the limit of " + std::to_string(limit)};
+  if (known && elements > limit)
+    return Rejection{op, false, "a fragment of " + std::to_string(elements) + " elements is above the limit of " + std::to_string(limit)};
   return std::nullopt;
 }
 
@@ -84,7 +91,8 @@ std::optional<Rejection> rejectOptions(ProgramOp program, const RowValues &value
     for (auto entry : descriptors.getAsRange<DictionaryAttr>()) {
       Type element = cast<ViewArgumentAttr>(program.getInterfaceOf(cast<IntegerAttr>(entry.get("view")).getInt())).getElement();
       std::optional<int64_t> last = values.evaluate(cast<ExprAttr>(*std::prev(cast<ArrayAttr>(entry.get("block")).end())));
-      if (last && *last * storageBytes(element) < 16) return Rejection{program, false, "a descriptor's rows of " + std::to_string(*last * storageBytes(element)) + " bytes are below 16"};
+      if (last && *last * storageBytes(element) < 16)
+        return Rejection{program, false, "a descriptor's rows of " + std::to_string(*last * storageBytes(element)) + " bytes are below 16"};
     }
   return std::nullopt;
 }
@@ -121,10 +129,11 @@ LogicalResult verifyDtype(Operation *op, Type type, StringRef feature, StringRef
 LogicalResult verifyContract(ContractOp op) {
   Type element = elementType(op.getLhs().getType()), accumulator = elementType(op.getType());
   MLIRContext *context = op.getContext();
-  bool supported = llvm::StringSwitch<bool>(dtypeName(element)).Cases({"i8", "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2"}, true).Default(false);
+  bool supported =
+      llvm::StringSwitch<bool>(dtypeName(element)).Cases({"i8", "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2"}, true).Default(false);
   if (!supported) return surface(op) << "no contraction of " << dtypeName(element) << " operands";
-  bool fits = isa<IntegerType>(element) ? accumulator.isInteger(32)
-              : element.isF64()         ? accumulator.isF64()
+  bool fits = isa<IntegerType>(element)                       ? accumulator.isInteger(32)
+              : element.isF64()                               ? accumulator.isF64()
               : element.isF16() || storageBytes(element) == 1 ? accumulator.isF32() || accumulator == Float16Type::get(context)
                                                               : accumulator.isF32();
   if (!fits) return surface(op) << "no contraction of " << dtypeName(element) << " operands into " << dtypeName(accumulator);
@@ -147,10 +156,17 @@ LogicalResult verifyBinary(BinaryOp op) {
   Type element = elementType(op.getType());
   bool isFloat = isa<FloatType>(element);
   switch (op.getKind()) {
-  case BinaryKind::Div: case BinaryKind::Pow:
+  case BinaryKind::Div:
+  case BinaryKind::Pow:
     if (!isFloat) return surface(op) << "no " << stringifyBinaryKind(op.getKind()) << " of " << dtypeName(element);
     return success();
-  case BinaryKind::FloorDiv: case BinaryKind::Mod: case BinaryKind::And: case BinaryKind::Or: case BinaryKind::Xor: case BinaryKind::Shl: case BinaryKind::Shr:
+  case BinaryKind::FloorDiv:
+  case BinaryKind::Mod:
+  case BinaryKind::And:
+  case BinaryKind::Or:
+  case BinaryKind::Xor:
+  case BinaryKind::Shl:
+  case BinaryKind::Shr:
     if (isFloat) return surface(op) << "no " << stringifyBinaryKind(op.getKind()) << " of " << dtypeName(element);
     return success();
   default: return success();
@@ -182,25 +198,28 @@ LogicalResult verifyOperation(Operation *op) {
       .Case([](BinaryOp op) { return verifyBinary(op); })
       .Case([](ReduceOp op) { return verifyReduce(op); })
       .Case([](ContractOp op) { return verifyContract(op); })
-      .Case<ConstantOp, ParamOp, LanesOp, LoadOp, StoreOp, FenceOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp, YieldOp, GroupOp>(
-          [](auto) { return success(); })
+      .Case<ConstantOp, ParamOp, LanesOp, LoadOp, StoreOp, FenceOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp,
+            YieldOp, GroupOp>([](auto) { return success(); })
       .Case<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>([](auto) { return success(); })
       .Default([](Operation *op) { return surface(op) << "'" << op->getName() << "' has no form"; });
 }
 
 LogicalResult verifyProgram(ProgramOp program) {
   for (Attribute entry : cast<KernelOp>(program->getParentOp()).getInterface())
-    if (auto view = dyn_cast<ViewArgumentAttr>(entry); view && failed(verifyDtype(program, view.getElement(), "element_dtypes", "values"))) return failure();
+    if (auto view = dyn_cast<ViewArgumentAttr>(entry); view && failed(verifyDtype(program, view.getElement(), "element_dtypes", "values")))
+      return failure();
   ConfigurationSetAttr set = program.getConfigurationsAttr();
   for (auto parameter : program.getParameters().getAsRange<ParameterAttr>()) {
     bool bound = parameter.getBinding() || (set && llvm::is_contained(set.getColumns(), parameter.getSymbol()));
     if (!bound) return surface(program) << "parameter '" << parameter.getSymbol().getValue() << "' is bound by no configuration column";
   }
-  WalkResult walked = program.walk([](Operation *op) { return isa<ProgramOp>(op) || succeeded(verifyOperation(op)) ? WalkResult::advance() : WalkResult::interrupt(); });
+  WalkResult walked = program.walk(
+      [](Operation *op) { return isa<ProgramOp>(op) || succeeded(verifyOperation(op)) ? WalkResult::advance() : WalkResult::interrupt(); });
   if (walked.wasInterrupted()) return failure();
   SmallVector<ArrayRef<int64_t>> rows;
   if (set)
-    for (Attribute row : set.getRows()) rows.push_back(cast<DenseI64ArrayAttr>(row).asArrayRef());
+    for (Attribute row : set.getRows())
+      rows.push_back(cast<DenseI64ArrayAttr>(row).asArrayRef());
   else rows.push_back({});
   for (ArrayRef<int64_t> row : rows)
     if (std::optional<Rejection> rejection = reject(program, row))
@@ -226,15 +245,18 @@ LogicalResult filterRows(ProgramOp program) {
     else if (!first) first = rejection;
   }
   if (kept.empty()) {
-    InFlightDiagnostic error = (first->hardware ? capability(first->op) : surface(first->op)) << "no configuration row is legal: " << first->reason;
+    InFlightDiagnostic error = (first->hardware ? capability(first->op) : surface(first->op))
+                               << "no configuration row is legal: " << first->reason;
     return error;
   }
-  program.setConfigurationsAttr(ConfigurationSetAttr::get(program.getContext(), set.getColumns(), ArrayAttr::get(program.getContext(), kept)));
+  program.setConfigurationsAttr(
+      ConfigurationSetAttr::get(program.getContext(), set.getColumns(), ArrayAttr::get(program.getContext(), kept)));
   return success();
 }
 
 LogicalResult verifyForTriton(ModuleOp module) {
-  WalkResult walked = module.walk([](ProgramOp program) { return failed(verifyProgram(program)) ? WalkResult::interrupt() : WalkResult::advance(); });
+  WalkResult walked =
+      module.walk([](ProgramOp program) { return failed(verifyProgram(program)) ? WalkResult::interrupt() : WalkResult::advance(); });
   return failure(walked.wasInterrupted());
 }
 

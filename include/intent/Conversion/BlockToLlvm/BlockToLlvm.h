@@ -39,8 +39,8 @@ struct HostFunction {
   std::unique_ptr<llvm::Module> module;
   int64_t arenaBytes = 0;
 };
-mlir::FailureOr<HostFunction> translateToLlvm(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu,
-                                              llvm::StringRef name, llvm::LLVMContext &context);
+mlir::FailureOr<HostFunction> translateToLlvm(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::StringRef name,
+                                              llvm::LLVMContext &context);
 
 } // namespace intent::block
 

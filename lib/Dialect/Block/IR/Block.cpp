@@ -107,7 +107,8 @@ LogicalResult FragmentType::verify(llvm::function_ref<InFlightDiagnostic()> emit
     bool launch = false;
     extent.walkExpr([&](ExprAttr e) { launch |= e.getKind() == ExprKind::Symbol; });
     if (launch) return emitError() << "C3: a fragment extent uses a launch symbol: " << extent;
-    if (std::optional<int64_t> value = extent.getConstant(); value && *value <= 0) return emitError() << "C4: extent " << *value << " is not positive";
+    if (std::optional<int64_t> value = extent.getConstant(); value && *value <= 0)
+      return emitError() << "C4: extent " << *value << " is not positive";
   }
   return success();
 }
@@ -169,7 +170,8 @@ void ProgramOp::print(OpAsmPrinter &p) {
   p << "] parameters " << getParameters();
   if (ConfigurationSetAttr configurations = getConfigurationsAttr()) p << " configurations " << configurations;
   if (StringAttr family = getFamilyAttr()) p << " family " << family;
-  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getGuardAttrName(), getPrivatesAttrName(), getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getGuardAttrName(), getPrivatesAttrName(),
+                                                           getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
   p << ' ';
   p << "(";
   llvm::interleaveComma(getBody().getArguments(), p, [&](BlockArgument a) { p.printRegionArgument(a); });
@@ -229,9 +231,9 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
 namespace intent::block {
 
 Type elementType(Type type) {
-  return llvm::TypeSwitch<Type, Type>(type)
-      .Case<FragmentType, ViewType>([](auto t) { return t.getElement(); })
-      .Default([](Type t) { return t; });
+  return llvm::TypeSwitch<Type, Type>(type).Case<FragmentType, ViewType>([](auto t) { return t.getElement(); }).Default([](Type t) {
+    return t;
+  });
 }
 
 ArrayRef<ExprAttr> extentsOf(Type type) {
@@ -249,7 +251,8 @@ std::optional<BinaryKind> builtinCombine(Region &combine) {
   ::mlir::Block &body = combine.front();
   if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2)) return std::nullopt;
   auto op = dyn_cast<BinaryOp>(body.front());
-  if (!op || op.getLhs() != body.getArgument(0) || op.getRhs() != body.getArgument(1) || body.back().getOperand(0) != op.getResult()) return std::nullopt;
+  if (!op || op.getLhs() != body.getArgument(0) || op.getRhs() != body.getArgument(1) || body.back().getOperand(0) != op.getResult())
+    return std::nullopt;
   return op.getKind();
 }
 

@@ -22,8 +22,11 @@ std::optional<int64_t> ExprAttr::getConstant() const {
 
 static unsigned arity(ExprKind kind) {
   switch (kind) {
-  case ExprKind::Constant: case ExprKind::Symbol: case ExprKind::Parameter: return 0;
-  case ExprKind::Pow2Ceil: case ExprKind::Not: return 1;
+  case ExprKind::Constant:
+  case ExprKind::Symbol:
+  case ExprKind::Parameter: return 0;
+  case ExprKind::Pow2Ceil:
+  case ExprKind::Not: return 1;
   case ExprKind::Select: return 3;
   default: return 2;
   }
@@ -40,7 +43,8 @@ static std::optional<int64_t> compute(ExprKind kind, ArrayRef<int64_t> v) {
   case ExprKind::Mod: return v[1] <= 0 ? std::nullopt : std::optional(llvm::mod(v[0], v[1]));
   case ExprKind::Min: return std::min(v[0], v[1]);
   case ExprKind::Max: return std::max(v[0], v[1]);
-  case ExprKind::Pow2Ceil: return v[0] > (int64_t(1) << 62) ? std::nullopt : std::optional(v[0] <= 1 ? 1 : static_cast<int64_t>(llvm::PowerOf2Ceil(v[0])));
+  case ExprKind::Pow2Ceil:
+    return v[0] > (int64_t(1) << 62) ? std::nullopt : std::optional(v[0] <= 1 ? 1 : static_cast<int64_t>(llvm::PowerOf2Ceil(v[0])));
   case ExprKind::Lt: return v[0] < v[1];
   case ExprKind::Le: return v[0] <= v[1];
   case ExprKind::Eq: return v[0] == v[1];
@@ -72,13 +76,16 @@ ExprAttr ExprAttr::apply(ExprKind kind, ArrayRef<ExprAttr> operands) {
     if (is(0, 0) || is(1, 1)) return operands[0];
     if (is(1, 0) || is(0, 1)) return operands[1];
     break;
-  case ExprKind::FloorDiv: case ExprKind::CeilDiv:
+  case ExprKind::FloorDiv:
+  case ExprKind::CeilDiv:
     if (is(1, 1)) return operands[0];
     break;
-  case ExprKind::Min: case ExprKind::Max:
+  case ExprKind::Min:
+  case ExprKind::Max:
     if (operands[0] == operands[1]) return operands[0];
     break;
-  case ExprKind::Le: case ExprKind::Eq:
+  case ExprKind::Le:
+  case ExprKind::Eq:
     if (operands[0] == operands[1]) return constant(context, 1);
     break;
   case ExprKind::And:
@@ -96,7 +103,8 @@ ExprAttr ExprAttr::apply(ExprKind kind, ArrayRef<ExprAttr> operands) {
 
 void ExprAttr::walkExpr(llvm::function_ref<void(ExprAttr)> visit) const {
   visit(*this);
-  for (ExprAttr operand : getOperands()) operand.walkExpr(visit);
+  for (ExprAttr operand : getOperands())
+    operand.walkExpr(visit);
 }
 
 std::optional<int64_t> ExprAttr::evaluate(llvm::function_ref<std::optional<int64_t>(ExprAttr)> leaf) const {
@@ -118,7 +126,8 @@ ExprAttr ExprAttr::substitute(llvm::function_ref<ExprAttr(ExprAttr)> leaf) const
     return replacement ? replacement : *this;
   }
   SmallVector<ExprAttr, 3> operands;
-  for (ExprAttr operand : getOperands()) operands.push_back(operand.substitute(leaf));
+  for (ExprAttr operand : getOperands())
+    operands.push_back(operand.substitute(leaf));
   return apply(getKind(), operands);
 }
 

@@ -18,7 +18,8 @@ LogicalResult KernelOp::verify() {
     if (auto view = dyn_cast<ViewArgumentAttr>(entry)) name = view.getName();
     else if (auto scalar = dyn_cast<ScalarArgumentAttr>(entry)) name = scalar.getName();
     else return emitOpError("C1: interface entry is neither a view_argument nor a scalar_argument: ") << entry;
-    if (name.empty() || !names.insert(name).second) return emitOpError("C2: interface name '") << name.getValue() << "' is empty or repeated";
+    if (name.empty() || !names.insert(name).second)
+      return emitOpError("C2: interface name '") << name.getValue() << "' is empty or repeated";
   }
   return success();
 }
@@ -55,18 +56,22 @@ static LogicalResult verifyConfigurations(ProgramOp program, const llvm::StringS
 LogicalResult ProgramOp::verifyRegions() {
   auto kernel = cast<KernelOp>((*this)->getParentOp());
   size_t expected = kernel.getInterface().size() + getPrivates().size();
-  if (getBody().getNumArguments() != expected) return emitOpError("C1: expected ") << expected << " arguments, got " << getBody().getNumArguments();
+  if (getBody().getNumArguments() != expected)
+    return emitOpError("C1: expected ") << expected << " arguments, got " << getBody().getNumArguments();
   for (auto [i, argument] : llvm::enumerate(getBody().getArguments())) {
     Type type;
     if (i >= kernel.getInterface().size()) type = IndexType::get(getContext());
-    else if (auto view = dyn_cast<ViewArgumentAttr>(kernel.getInterface()[i])) type = ViewType::get(getContext(), view.getElement(), view.getShape().size());
+    else if (auto view = dyn_cast<ViewArgumentAttr>(kernel.getInterface()[i]))
+      type = ViewType::get(getContext(), view.getElement(), view.getShape().size());
     else type = cast<ScalarArgumentAttr>(kernel.getInterface()[i]).getElement();
     if (argument.getType() != type) return emitOpError("C2: argument ") << i << " has type " << argument.getType() << ", expected " << type;
   }
   llvm::StringSet<> declared;
   for (auto parameter : getParameters().getAsRange<ParameterAttr>()) {
-    if (!declared.insert(parameter.getSymbol().getValue()).second) return emitOpError("C3: parameter '") << parameter.getSymbol().getValue() << "' is declared twice";
-    if (!llvm::is_sorted(parameter.getDomain())) return emitOpError("C4: the domain of '") << parameter.getSymbol().getValue() << "' is not ascending";
+    if (!declared.insert(parameter.getSymbol().getValue()).second)
+      return emitOpError("C3: parameter '") << parameter.getSymbol().getValue() << "' is declared twice";
+    if (!llvm::is_sorted(parameter.getDomain()))
+      return emitOpError("C4: the domain of '") << parameter.getSymbol().getValue() << "' is not ascending";
     if ((parameter.getRole() == Role::Coverage) != static_cast<bool>(parameter.getBinding()))
       return emitOpError("C5: a coverage parameter, and only that, has a launch binding: '") << parameter.getSymbol().getValue() << "'";
   }
@@ -82,7 +87,8 @@ LogicalResult ProgramOp::verifyRegions() {
   WalkResult walked = walk([&](Operation *op) -> WalkResult {
     auto values = llvm::to_vector(op->getResultTypes());
     for (Region &region : op->getRegions())
-      for (::mlir::Block &block : region) llvm::append_range(values, block.getArgumentTypes());
+      for (::mlir::Block &block : region)
+        llvm::append_range(values, block.getArgumentTypes());
     for (Type type : values)
       for (ExprAttr extent : extentsOf(type))
         if (failed(checkParameters(op, extent))) return WalkResult::interrupt();
@@ -97,7 +103,8 @@ LogicalResult ProgramOp::verifyRegions() {
 }
 
 LogicalResult GroupOp::verifyRegions() {
-  if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex()) return emitOpError("C1: expected one index argument");
+  if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex())
+    return emitOpError("C1: expected one index argument");
   return success();
 }
 
@@ -124,7 +131,8 @@ static LogicalResult verifyAligned(Operation *op, StringRef what, ValueRange ope
       }
     } else return op->emitOpError("C3: axis lists hold integers");
     ArrayRef<ExprAttr> own = extentsOf(operand.getType());
-    if (own.size() != list.size()) return op->emitOpError("C4: ") << what << " " << i << " has rank " << own.size() << " and " << list.size() << " axes";
+    if (own.size() != list.size())
+      return op->emitOpError("C4: ") << what << " " << i << " has rank " << own.size() << " and " << list.size() << " axes";
     int64_t previous = -1;
     for (auto [extent, axis] : llvm::zip_equal(own, list)) {
       if (axis <= previous || axis >= static_cast<int64_t>(extents.size()) || extents[axis] != extent)
@@ -135,20 +143,25 @@ static LogicalResult verifyAligned(Operation *op, StringRef what, ValueRange ope
   return success();
 }
 
-static LogicalResult verifyAccess(Operation *op, ViewType view, ValueRange coordinates, ValueRange validity, ArrayAttr coordinateAxes, ArrayAttr validAxes, Type value) {
+static LogicalResult verifyAccess(Operation *op, ViewType view, ValueRange coordinates, ValueRange validity, ArrayAttr coordinateAxes,
+                                  ArrayAttr validAxes, Type value) {
   MLIRContext *context = op->getContext();
-  if (static_cast<int64_t>(coordinates.size()) != view.getRank()) return op->emitOpError("C6: expected ") << view.getRank() << " coordinates, got " << coordinates.size();
-  if (elementType(value) != view.getElement()) return op->emitOpError("C7: value ") << value << " does not have the view's element " << view.getElement();
+  if (static_cast<int64_t>(coordinates.size()) != view.getRank())
+    return op->emitOpError("C6: expected ") << view.getRank() << " coordinates, got " << coordinates.size();
+  if (elementType(value) != view.getElement())
+    return op->emitOpError("C7: value ") << value << " does not have the view's element " << view.getElement();
   if (failed(verifyAligned(op, "coordinate", coordinates, coordinateAxes, value, IndexType::get(context)))) return failure();
   return verifyAligned(op, "validity", validity, validAxes, value, IntegerType::get(context, 1));
 }
 
 LogicalResult LoadOp::verify() {
   if (getFill().getType() != getView().getType().getElement()) return emitOpError("C8: fill has type ") << getFill().getType();
-  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(), getResult().getType());
+  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(),
+                      getResult().getType());
 }
 LogicalResult StoreOp::verify() {
-  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(), getValue().getType());
+  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(),
+                      getValue().getType());
 }
 
 //===- values ------------------------------------------------------------------------------------------===//
@@ -169,7 +182,8 @@ LogicalResult CompareOp::verify() {
 LogicalResult SelectOp::verify() {
   Type condition = getCondition().getType();
   if (!elementType(condition).isInteger(1)) return emitOpError("C1: expected a bool condition, got ") << condition;
-  if (isa<FragmentType>(condition) && extentsOf(condition) != extentsOf(getResult().getType())) return emitOpError("C2: condition and result differ in extents");
+  if (isa<FragmentType>(condition) && extentsOf(condition) != extentsOf(getResult().getType()))
+    return emitOpError("C2: condition and result differ in extents");
   return success();
 }
 
@@ -179,7 +193,8 @@ LogicalResult CastOp::verify() {
 }
 LogicalResult BitcastOp::verify() {
   if (extentsOf(getValue().getType()) != extentsOf(getResult().getType())) return emitOpError("C1: operand and result differ in extents");
-  if (storageBytes(elementType(getValue().getType())) != storageBytes(elementType(getResult().getType()))) return emitOpError("C2: element widths differ");
+  if (storageBytes(elementType(getValue().getType())) != storageBytes(elementType(getResult().getType())))
+    return emitOpError("C2: element widths differ");
   return success();
 }
 
@@ -189,7 +204,8 @@ LogicalResult BroadcastOp::verify() {
   if (getAxes().size() != from.size()) return emitOpError("C2: expected ") << from.size() << " axes, got " << getAxes().size();
   int64_t previous = -1;
   for (auto [extent, axis] : llvm::zip_equal(from, getAxes())) {
-    if (axis <= previous || axis >= static_cast<int64_t>(to.size()) || to[axis] != extent) return emitOpError("C3: operand axis does not lie on result axis ") << axis;
+    if (axis <= previous || axis >= static_cast<int64_t>(to.size()) || to[axis] != extent)
+      return emitOpError("C3: operand axis does not lie on result axis ") << axis;
     previous = axis;
   }
   return success();
@@ -198,9 +214,11 @@ LogicalResult BroadcastOp::verify() {
 LogicalResult TransposeOp::verify() {
   ArrayRef<ExprAttr> from = getValue().getType().getExtents(), to = getResult().getType().getExtents();
   llvm::SmallBitVector seen(from.size());
-  if (getPermutation().size() != from.size() || to.size() != from.size()) return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
+  if (getPermutation().size() != from.size() || to.size() != from.size())
+    return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
   for (auto [i, axis] : llvm::enumerate(getPermutation())) {
-    if (axis < 0 || axis >= static_cast<int64_t>(from.size()) || seen[axis] || to[i] != from[axis]) return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
+    if (axis < 0 || axis >= static_cast<int64_t>(from.size()) || seen[axis] || to[i] != from[axis])
+      return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
     seen.set(axis);
   }
   return success();
@@ -210,28 +228,34 @@ LogicalResult TransposeOp::verify() {
 
 LogicalResult ReduceOp::verify() {
   size_t count = getValues().size();
-  if (!count || getIdentities().size() != count || getResults().size() != count) return emitOpError("C1: expected as many identities and results as operands, at least one");
+  if (!count || getIdentities().size() != count || getResults().size() != count)
+    return emitOpError("C1: expected as many identities and results as operands, at least one");
   SmallVector<ExprAttr> kept(extentsOf(getValues()[0].getType()));
   if (getAxis() >= kept.size()) return emitOpError("C2: axis ") << getAxis() << " is outside rank " << kept.size();
   ArrayRef<ExprAttr> full = extentsOf(getValues()[0].getType());
   kept.erase(kept.begin() + getAxis());
   ::mlir::Block &body = getCombine().front();
-  if (body.getNumArguments() != 2 * count) return emitOpError("C3: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
+  if (body.getNumArguments() != 2 * count)
+    return emitOpError("C3: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
   for (size_t i = 0; i < count; ++i) {
     Type element = elementType(getValues()[i].getType());
     if (extentsOf(getValues()[i].getType()) != full) return emitOpError("C4: operands differ in extents");
     if (getIdentities()[i].getType() != element) return emitOpError("C5: identity ") << i << " has type " << getIdentities()[i].getType();
-    if (getResults()[i].getType() != fragmentOrScalar(element, kept)) return emitOpError("C6: result ") << i << " has type " << getResults()[i].getType();
-    if (body.getArgument(i).getType() != element || body.getArgument(count + i).getType() != element) return emitOpError("C3: combine arguments have the wrong types");
+    if (getResults()[i].getType() != fragmentOrScalar(element, kept))
+      return emitOpError("C6: result ") << i << " has type " << getResults()[i].getType();
+    if (body.getArgument(i).getType() != element || body.getArgument(count + i).getType() != element)
+      return emitOpError("C3: combine arguments have the wrong types");
   }
-  if (body.getTerminator()->getOperandTypes() != getIdentities().getTypes()) return emitOpError("C7: combine yields other types than the identities'");
+  if (body.getTerminator()->getOperandTypes() != getIdentities().getTypes())
+    return emitOpError("C7: combine yields other types than the identities'");
   return success();
 }
 
 LogicalResult ContractOp::verify() {
   ArrayRef<ExprAttr> a = extentsOf(getLhs().getType()), b = extentsOf(getRhs().getType()), c = extentsOf(getResult().getType());
   size_t rank = a.size();
-  if ((rank != 2 && rank != 3) || b.size() != rank || c.size() != rank) return emitOpError("C1: operands and accumulator have rank 2, or all rank 3");
+  if ((rank != 2 && rank != 3) || b.size() != rank || c.size() != rank)
+    return emitOpError("C1: operands and accumulator have rank 2, or all rank 3");
   bool batch = rank == 2 || (a[0] == b[0] && a[0] == c[0]);
   if (!batch || a[rank - 2] != c[rank - 2] || a[rank - 1] != b[rank - 2] || b[rank - 1] != c[rank - 1])
     return emitOpError("C2: extents do not match [(B,) M, K] x [(B,) K, N] -> [(B,) M, N]");

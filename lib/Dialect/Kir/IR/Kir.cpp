@@ -134,9 +134,9 @@ StringRef KernelOp::getParameterName(unsigned i) {
 namespace intent::kir {
 
 Type elementType(Type type) {
-  return llvm::TypeSwitch<Type, Type>(type)
-      .Case<KirTensorType, ViewType>([](auto t) { return t.getElement(); })
-      .Default([](Type t) { return t; });
+  return llvm::TypeSwitch<Type, Type>(type).Case<KirTensorType, ViewType>([](auto t) { return t.getElement(); }).Default([](Type t) {
+    return t;
+  });
 }
 
 ArrayRef<ExtentAttr> shapeOf(Type type) {

@@ -31,7 +31,8 @@ ExtentAttr build(MLIRContext *context, const Terms &terms) {
   SmallVector<ArrayAttr> monomials;
   for (const auto &[monomial, coefficient] : sorted) {
     SmallVector<Attribute> atoms;
-    for (const std::string &atom : monomial) atoms.push_back(StringAttr::get(context, atom));
+    for (const std::string &atom : monomial)
+      atoms.push_back(StringAttr::get(context, atom));
     coefficients.push_back(coefficient);
     monomials.push_back(ArrayAttr::get(context, atoms));
   }
@@ -42,7 +43,8 @@ Terms termsOf(ExtentAttr extent) {
   Terms terms;
   for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
     Monomial atoms;
-    for (Attribute atom : monomial) atoms.push_back(cast<StringAttr>(atom).str());
+    for (Attribute atom : monomial)
+      atoms.push_back(cast<StringAttr>(atom).str());
     terms[atoms] = coefficient;
   }
   return terms;

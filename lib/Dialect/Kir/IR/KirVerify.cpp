@@ -16,7 +16,10 @@ namespace {
 // Which atoms extents may name: those of the parameters everywhere, that of a kir.symbol in the rest of its region.
 class AtomScopes {
 public:
-  void define(StringRef atom) { visible.insert(atom); everDefined.insert(atom); }
+  void define(StringRef atom) {
+    visible.insert(atom);
+    everDefined.insert(atom);
+  }
 
   LogicalResult verify(Region &region) {
     SmallVector<StringRef> local;
@@ -30,7 +33,8 @@ public:
       for (Region &nested : op.getRegions())
         if (failed(verify(nested))) return failure();
     }
-    for (StringRef atom : local) visible.erase(atom);
+    for (StringRef atom : local)
+      visible.erase(atom);
     return success();
   }
 
@@ -45,7 +49,8 @@ private:
     if (auto check = dyn_cast<CheckExtentOp>(op)) llvm::append_range(extents, ArrayRef({check.getLhs(), check.getRhs()}));
     for (ExtentAttr extent : extents)
       for (StringAttr atom : extent.getAtoms())
-        if (!visible.contains(atom.getValue())) return op.emitOpError("C5: extent uses '") << atom.getValue() << "', which nothing before it defines";
+        if (!visible.contains(atom.getValue()))
+          return op.emitOpError("C5: extent uses '") << atom.getValue() << "', which nothing before it defines";
     return success();
   }
 
@@ -60,13 +65,15 @@ LogicalResult KernelOp::verifyRegions() {
   llvm::StringSet<> names;
   for (unsigned i = 0, e = getNumArguments(); i < e; ++i) {
     Type type = getArgumentTypes()[i];
-    if (!isa<ViewType>(type) && !isScalarType(type)) return emitOpError("C3: parameter ") << i << " is neither a view nor a scalar: " << type;
+    if (!isa<ViewType>(type) && !isScalarType(type))
+      return emitOpError("C3: parameter ") << i << " is neither a view nor a scalar: " << type;
     StringRef name = getParameterName(i);
     if (name.empty()) return emitOpError("C4: parameter ") << i << " has no kir.name";
     if (!names.insert(name).second) return emitOpError("C4: two parameters are named '") << name << "'";
     if (isa<IntegerType, IndexType>(type)) atoms.define(("%" + name).str());
     for (ExtentAttr extent : shapeOf(type))
-      for (StringAttr atom : extent.getAtoms()) atoms.define(atom.getValue());
+      for (StringAttr atom : extent.getAtoms())
+        atoms.define(atom.getValue());
   }
   return atoms.verify(getBody());
 }
@@ -166,9 +173,11 @@ LogicalResult BroadcastOp::verify() {
   if (getAxes().size() != from.size()) return emitOpError("C2: expected ") << from.size() << " axes, got " << getAxes().size();
   int64_t previous = -1;
   for (auto [i, axis] : llvm::enumerate(getAxes())) {
-    if (axis <= previous || axis >= static_cast<int64_t>(to.size())) return emitOpError("C3: axes are not ascending within the result's rank");
+    if (axis <= previous || axis >= static_cast<int64_t>(to.size()))
+      return emitOpError("C3: axes are not ascending within the result's rank");
     previous = axis;
-    if (from[i] != to[axis] && from[i].getConstant() != 1) return emitOpError("C4: operand axis ") << i << " has neither the extent of result axis " << axis << " nor 1";
+    if (from[i] != to[axis] && from[i].getConstant() != 1)
+      return emitOpError("C4: operand axis ") << i << " has neither the extent of result axis " << axis << " nor 1";
   }
   return success();
 }
@@ -177,11 +186,13 @@ LogicalResult ReshapeOp::verify() {
   if (getValue().getType().getElement() != getResult().getType().getElement()) return emitOpError("C1: element types differ");
   auto count = [&](ArrayRef<ExtentAttr> shape) {
     ExtentAttr product = ExtentAttr::constant(getContext(), 1);
-    for (ExtentAttr extent : shape) product = product * extent;
+    for (ExtentAttr extent : shape)
+      product = product * extent;
     return product;
   };
   ExtentAttr from = count(getValue().getType().getShape()), to = count(getResult().getType().getShape());
-  if ((from - to).getConstant().value_or(0) != 0) return emitOpError("C2: expected as many elements as the operand has: ") << from << ", got " << to;
+  if ((from - to).getConstant().value_or(0) != 0)
+    return emitOpError("C2: expected as many elements as the operand has: ") << from << ", got " << to;
   return success();
 }
 
@@ -189,9 +200,11 @@ LogicalResult TransposeOp::verify() {
   ArrayRef<ExtentAttr> from = getValue().getType().getShape(), to = getResult().getType().getShape();
   ArrayRef<int64_t> permutation = getPermutation();
   llvm::SmallBitVector seen(from.size());
-  if (permutation.size() != from.size() || to.size() != from.size()) return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
+  if (permutation.size() != from.size() || to.size() != from.size())
+    return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
   for (auto [i, axis] : llvm::enumerate(permutation)) {
-    if (axis < 0 || axis >= static_cast<int64_t>(from.size()) || seen[axis]) return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
+    if (axis < 0 || axis >= static_cast<int64_t>(from.size()) || seen[axis])
+      return emitOpError("C1: expected a permutation of ") << from.size() << " axes";
     seen.set(axis);
     if (to[i] != from[axis]) return emitOpError("C2: result axis ") << i << " does not have the extent of operand axis " << axis;
   }
@@ -215,7 +228,8 @@ LogicalResult ReduceOp::verify() {
   auto first = cast<KirTensorType>(getValues()[0].getType());
   llvm::SmallBitVector reduced(first.getShape().size());
   for (int64_t axis : getAxes()) {
-    if (axis < 0 || axis >= static_cast<int64_t>(reduced.size()) || reduced[axis]) return emitOpError("C2: axis ") << axis << " is repeated or outside rank " << reduced.size();
+    if (axis < 0 || axis >= static_cast<int64_t>(reduced.size()) || reduced[axis])
+      return emitOpError("C2: axis ") << axis << " is repeated or outside rank " << reduced.size();
     reduced.set(axis);
   }
   SmallVector<ExtentAttr> kept;
@@ -224,16 +238,21 @@ LogicalResult ReduceOp::verify() {
   for (size_t i = 0; i < count; ++i) {
     auto type = cast<KirTensorType>(getValues()[i].getType());
     if (type.getShape() != first.getShape()) return emitOpError("C3: operands differ in shape");
-    if (getIdentities()[i].getType() != type.getElement()) return emitOpError("C4: identity ") << i << " has type " << getIdentities()[i].getType();
+    if (getIdentities()[i].getType() != type.getElement())
+      return emitOpError("C4: identity ") << i << " has type " << getIdentities()[i].getType();
     Type result = getResults()[i].getType();
-    Type expected = kept.empty() && !isa<KirTensorType>(result) ? type.getElement() : KirTensorType::get(getContext(), type.getElement(), kept);
+    Type expected =
+        kept.empty() && !isa<KirTensorType>(result) ? type.getElement() : KirTensorType::get(getContext(), type.getElement(), kept);
     if (result != expected) return emitOpError("C5: expected result ") << i << " of type " << expected << ", got " << result;
   }
   Block &body = getCombine().front();
-  if (body.getNumArguments() != 2 * count) return emitOpError("C6: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
+  if (body.getNumArguments() != 2 * count)
+    return emitOpError("C6: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
   for (size_t i = 0; i < 2 * count; ++i)
-    if (body.getArgument(i).getType() != elementType(getValues()[i % count].getType())) return emitOpError("C6: combine argument ") << i << " has the wrong type";
-  if (body.getTerminator()->getOperandTypes() != getIdentities().getTypes()) return emitOpError("C7: combine yields other types than the identities'");
+    if (body.getArgument(i).getType() != elementType(getValues()[i % count].getType()))
+      return emitOpError("C6: combine argument ") << i << " has the wrong type";
+  if (body.getTerminator()->getOperandTypes() != getIdentities().getTypes())
+    return emitOpError("C7: combine yields other types than the identities'");
   return success();
 }
 
@@ -243,7 +262,8 @@ LogicalResult ContractOp::verify() {
   auto pair = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right, bool reduce) -> LogicalResult {
     if (left.size() != right.size()) return emitOpError("C1: axis lists differ in length");
     for (auto [a, b] : llvm::zip_equal(left, right)) {
-      if (a < 0 || b < 0 || a >= static_cast<int64_t>(lhsUsed.size()) || b >= static_cast<int64_t>(rhsUsed.size()) || lhsUsed[a] || rhsUsed[b])
+      if (a < 0 || b < 0 || a >= static_cast<int64_t>(lhsUsed.size()) || b >= static_cast<int64_t>(rhsUsed.size()) || lhsUsed[a] ||
+          rhsUsed[b])
         return emitOpError("C2: axes (") << a << ", " << b << ") are repeated or out of range";
       lhsUsed.set(a);
       rhsUsed.set(b);
@@ -259,7 +279,8 @@ LogicalResult ContractOp::verify() {
   for (auto [i, extent] : llvm::enumerate(rhs.getShape()))
     if (!rhsUsed[i]) shape.push_back(extent);
   Type result = getResult().getType();
-  if (!isa<KirTensorType>(result) || shapeOf(result) != ArrayRef(shape)) return emitOpError("C4: result shape is not the free axes of both operands: ") << result;
+  if (!isa<KirTensorType>(result) || shapeOf(result) != ArrayRef(shape))
+    return emitOpError("C4: result shape is not the free axes of both operands: ") << result;
   return success();
 }
 
@@ -267,7 +288,8 @@ LogicalResult ContractOp::verify() {
 
 LogicalResult ParallelOp::verify() {
   Block &body = getBody().front();
-  if (getDomains().empty() || body.getNumArguments() != getDomains().size()) return emitOpError("C1: expected one index per domain, at least one");
+  if (getDomains().empty() || body.getNumArguments() != getDomains().size())
+    return emitOpError("C1: expected one index per domain, at least one");
   for (BlockArgument argument : body.getArguments())
     if (!argument.getType().isIndex()) return emitOpError("C2: expected index coordinates");
   if (body.getTerminator()->getNumOperands()) return emitOpError("C3: a parallel body yields nothing");
@@ -279,7 +301,8 @@ LogicalResult ForOp::verify() {
   if (body.getNumArguments() != getInits().size() + 1 || !body.getArgument(0).getType().isIndex())
     return emitOpError("C1: expected the coordinate and one argument per carry");
   auto types = getInits().getTypes();
-  if (TypeRange(body.getArgumentTypes()).drop_front() != types || getResultTypes() != types || body.getTerminator()->getOperandTypes() != types)
+  if (TypeRange(body.getArgumentTypes()).drop_front() != types || getResultTypes() != types ||
+      body.getTerminator()->getOperandTypes() != types)
     return emitOpError("C2: inits, arguments, yields and results have different types");
   return success();
 }
@@ -287,7 +310,8 @@ LogicalResult ForOp::verify() {
 LogicalResult IfOp::verify() {
   for (Region *region : {&getThenRegion(), &getElseRegion()}) {
     if (region->front().getNumArguments()) return emitOpError("C1: a branch takes no arguments");
-    if (region->front().getTerminator()->getOperandTypes() != getResultTypes()) return emitOpError("C2: both branches yield the result types");
+    if (region->front().getTerminator()->getOperandTypes() != getResultTypes())
+      return emitOpError("C2: both branches yield the result types");
   }
   return success();
 }
