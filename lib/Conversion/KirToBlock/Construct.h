@@ -89,7 +89,8 @@ private:
     Reals coordinates, valid;
     llvm::SmallVector<AxisId, 4> axes;
   };
-  mlir::FailureOr<Accessed> access(mlir::Type view, llvm::ArrayRef<const Index *> coordinates, llvm::ArrayRef<Real> others, llvm::ArrayRef<Condition> conditions, mlir::Location loc);
+  mlir::FailureOr<Accessed> access(mlir::Type view, llvm::ArrayRef<const Index *> coordinates, llvm::ArrayRef<Real> others,
+                                   llvm::ArrayRef<Condition> conditions, mlir::Location loc);
 
   //===- structured operations and traversals ---------------------------------------------------------===//
   mlir::FailureOr<Real> structured(const Demand &demand);
@@ -102,7 +103,8 @@ private:
   /// The accumulators after this scope's members of the reduced classes; none given: the members' own reduction.
   mlir::FailureOr<Reals> accumulate(const Demand &demand, const Reals &accumulators);
   mlir::FailureOr<Reals> combine(kir::ReduceOp op, Reals arguments, const llvm::DenseMap<mlir::Value, Real> &captured);
-  mlir::FailureOr<Reals> reduceLanes(kir::ReduceOp op, Reals values, llvm::ArrayRef<Real> identities, AxisId id, const llvm::DenseMap<mlir::Value, Real> &captured);
+  mlir::FailureOr<Reals> reduceLanes(kir::ReduceOp op, Reals values, llvm::ArrayRef<Real> identities, AxisId id,
+                                     const llvm::DenseMap<mlir::Value, Real> &captured);
   mlir::FailureOr<Real> multiply(kir::ContractOp op, Real lhs, Real rhs, const Real &accumulator);
   Real sumLanes(Real value, AxisId id, mlir::Location loc);
   mlir::FailureOr<Real> masked(const Real &value, const Real &neutral, AxisId id, mlir::Location loc);

@@ -1,6 +1,7 @@
 // One assignment of covers per variant: which classes are program tiles, lanes, chunks or points, and what sizes them.
 #include "Covers.h"
 
+#include "GroupFacts.h"
 #include "Groups.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -14,39 +15,22 @@ using intent::kir::ReadOp;
 
 namespace intent::conversion {
 
-/// A constant extent up to this is walked point by point: lanes would mostly be padding.
-static constexpr int64_t pointExtent = 8;
-
 static int64_t feature(TargetAttr target, StringRef name, int64_t otherwise) {
   auto value = target ? dyn_cast_or_null<IntegerAttr>(target.getFeatures().get(name)) : IntegerAttr();
   return value ? value.getInt() : otherwise;
 }
 
 namespace {
-/// Facts about one group that every variant shares.
-struct GroupFacts {
-  SmallVector<Effect *> effects;
-  DemandSet demands;
-  llvm::SetVector<AxisId> classes, reduced, contracted, uniform, ordered, complete, revisited;
-  SmallVector<AxisId> program;
-  AxisId lhsFree = ~0u, rhsFree = ~0u; // the lane axes of the group's contractions
-  llvm::SetVector<AxisId> dense;       // classes on the last axis of some load or store
-};
-
 /// Assigns the covers of one kernel.
 class Assignment {
 public:
-  Assignment(Facts &facts, TargetAttr target, const KirToBlockOptions &options) : facts(facts), target(target), options(options), context(facts.kernel.getContext()) {}
+  Assignment(Facts &facts, TargetAttr target, const KirToBlockOptions &options)
+      : facts(facts), target(target), options(options), context(facts.kernel.getContext()) {}
   FailureOr<std::vector<Variant>> run();
 
 private:
-  GroupFacts factsOf(ArrayRef<Effect *> effects);
-  void findContractionLanes(GroupFacts &group);
-  void findRevisited(GroupFacts &group);
-  void addUniform(GroupFacts &group, AxisId axis);
-  SmallVector<AxisId> fragmentOrder(const GroupFacts &group);
   Variant makeVariant(StringRef name, bool resident);
-  Group makeGroup(const GroupFacts &facts, bool resident, Variant &variant);
+  Group makeGroup(const GroupFacts &g, bool resident, Variant &variant);
   void coverProgram(const GroupFacts &g, Group &group, Variant &variant);
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
@@ -57,7 +41,6 @@ private:
   LogicalResult applyForced(const GroupFacts &g, Group &group, Variant &variant);
   ExprAttr serialGuard(const GroupFacts &group);
   ExprAttr residentGuard();
-  bool isPointExtent(AxisId id) { auto c = facts.axis(id).extent.getConstant(); return c && *c <= pointExtent; }
 
   Facts &facts;
   TargetAttr target;
@@ -70,166 +53,17 @@ private:
 };
 } // namespace
 
-//===- facts of a group --------------------------------------------------------------------------------===//
-
-void Assignment::addUniform(GroupFacts &group, AxisId axis) {
-  auto leaves = [&](const Index *node) {
-    forEachAxis(node, [&](AxisId id) { group.uniform.insert(facts.find(id)); });
-    SmallVector<const Index *> stack{node};
-    while (!stack.empty()) {
-      const Index *top = stack.pop_back_val();
-      if (top->kind == Index::Leaf)
-        for (AxisId id : facts.freeAxes({top->value, top->operands})) group.uniform.insert(id);
-      if (top->kind == Index::Extent)
-        if (Value atom = facts.atomValue(cast<StringAttr>(top->extent).getValue()))
-          for (AxisId id : facts.freeAxes({atom, {}})) group.uniform.insert(id);
-      llvm::append_range(stack, top->operands);
-    }
-  };
-  leaves(facts.index.extent(facts.axis(axis).extent));
-  if (facts.axis(axis).kind == Axis::Ordered)
-    for (const Index *node : {facts.axis(axis).start, facts.axis(axis).step}) leaves(node);
-}
-
-// Lane axes of contractions: the last free class of each operand that the other does not have.
-void Assignment::findContractionLanes(GroupFacts &group) {
-  for (const Demand &demand : group.demands.order) {
-    auto contract = demand.first.getDefiningOp<kir::ContractOp>();
-    if (!contract) continue;
-    auto [lhs, rhs] = facts.contractCoordinates(contract, demand.second);
-    AxisSet left = facts.freeAxes({contract.getLhs(), lhs}), right = facts.freeAxes({contract.getRhs(), rhs});
-    auto lanes = [&](const Coordinates &at, const AxisSet &mine, const AxisSet &other) {
-      AxisId found = ~0u;
-      for (const Index *c : at)
-        forEachAxis(c, [&](AxisId id) {
-          if (llvm::is_contained(mine, id) && !llvm::is_contained(other, id) && !group.uniform.contains(id) && !group.ordered.contains(id) && !isPointExtent(id)) found = id;
-        });
-      return found;
-    };
-    AxisId m = lanes(lhs, left, right), n = lanes(rhs, right, left);
-    if (m == ~0u || n == ~0u) continue;
-    if (group.lhsFree == ~0u) {
-      group.lhsFree = m;
-      group.rhsFree = n;
-    }
-  }
-}
-
-// A class that a second traversal walks again: what a resident cover saves.
-void Assignment::findRevisited(GroupFacts &group) {
-  for (AxisId id : group.classes) {
-    auto deep = [&](const Demand &demand) { return llvm::is_contained(facts.freeAxes(demand), id) && facts.depth(demand, id) > 0; };
-    bool again = false;
-    for (Effect *effect : group.effects) forEachWrite(effect, [&](Effect *write) { again |= llvm::any_of(write->roots, deep); });
-    for (const Demand &demand : group.demands.order)
-      if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op))
-        again |= llvm::any_of(facts.children(demand), deep);
-    if (again) group.revisited.insert(id);
-  }
-}
-
-GroupFacts Assignment::factsOf(ArrayRef<Effect *> effects) {
-  GroupFacts group;
-  group.effects.assign(effects.begin(), effects.end());
-  auto addClass = [&](AxisId id) { group.classes.insert(facts.find(id)); };
-  std::function<void(Effect *)> visit = [&](Effect *effect) {
-    for (AxisId id : effect->parallel) addClass(id);
-    for (AxisId id : facts.axesOf(effect->op)) {
-      addClass(id);
-      addUniform(group, id);
-      if (isa<ForOp>(effect->op)) group.ordered.insert(facts.find(id));
-    }
-    if (auto loop = dyn_cast<ForOp>(effect->op))
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId id : facts.carryAxes(loop, i)) {
-          addClass(id);
-          group.complete.insert(facts.find(id));
-        }
-    for (Effect *child : effect->children) visit(child);
-  };
-  for (Effect *effect : effects) {
-    visit(effect);
-    for (const Demand &demand : facts.demandsOf(effect).order) group.demands.insert(demand);
-  }
-  for (const Demand &demand : group.demands.order) {
-    for (AxisId id : facts.freeAxes(demand)) addClass(id);
-    Operation *op = demand.first.getDefiningOp();
-    if (!op) continue;
-    if (isa<kir::ReduceOp, kir::ContractOp>(op))
-      for (AxisId id : facts.axesOf(op)) {
-        addClass(id);
-        addUniform(group, id);
-        group.reduced.insert(facts.find(id));
-        if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
-      }
-    if (auto loop = dyn_cast<ForOp>(op)) {
-      group.ordered.insert(facts.find(facts.axesOf(op)[0]));
-      addClass(facts.axesOf(op)[0]);
-      addUniform(group, facts.axesOf(op)[0]);
-      // A reduction over a carry's axis inside its loop needs all members at once.
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId carry : facts.carryAxes(loop, i)) {
-          addClass(carry);
-          AxisId ordered = facts.find(facts.axesOf(op)[0]);
-          for (const Demand &inner : group.demands.order)
-            if (Operation *o = inner.first.getDefiningOp(); o && isa<kir::ReduceOp, kir::ContractOp>(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
-                llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
-              group.complete.insert(facts.find(carry));
-        }
-    }
-  }
-  group.program = programAxes(facts, effects, group.reduced);
-  for (Effect *effect : effects)
-    for (const Access &access : accessesOf(facts, effect))
-      if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
-  for (AxisId id : group.program) group.complete.remove(id);
-  findContractionLanes(group);
-  findRevisited(group);
-  return group;
-}
-
-// Fragment axes in one order that contractions like (m < k < n), then accesses, then the program.
-SmallVector<AxisId> Assignment::fragmentOrder(const GroupFacts &group) {
-  std::map<AxisId, std::set<AxisId>> before; // before[b] holds every a < b
-  auto add = [&](AxisId a, AxisId b) {
-    if (a == b || before[a].count(b)) return;
-    std::set<AxisId> left = before[a];
-    left.insert(a);
-    for (AxisId id : group.classes)
-      if (id == b || before[id].count(b)) before[id].insert(left.begin(), left.end());
-  };
-  for (const Demand &demand : group.demands.order)
-    if (auto contract = demand.first.getDefiningOp<kir::ContractOp>()) {
-      auto [lhs, rhs] = facts.contractCoordinates(contract, demand.second);
-      AxisSet left = facts.freeAxes({contract.getLhs(), lhs}), right = facts.freeAxes({contract.getRhs(), rhs});
-      for (AxisId k : facts.axesOf(contract)) {
-        AxisId reduced = facts.find(k);
-        for (AxisId id : left)
-          if (id != reduced) add(id, reduced);
-        for (AxisId id : right)
-          if (id != reduced && !llvm::is_contained(left, id)) add(reduced, id);
-      }
-    }
-  for (Effect *effect : group.effects)
-    for (const Access &access : accessesOf(facts, effect)) {
-      SmallVector<AxisId> along;
-      for (const Index *c : access.coordinates) forEachAxis(c, [&](AxisId id) { along.push_back(id); });
-      for (size_t i = 1; i < along.size(); ++i) add(along[i - 1], along[i]);
-    }
-  SmallVector<AxisId> order(group.classes.begin(), group.classes.end());
-  llvm::stable_sort(order, [&](AxisId a, AxisId b) { return before[a].size() < before[b].size(); });
-  return order;
-}
-
 //===- parameters --------------------------------------------------------------------------------------===//
 
 std::string Assignment::parameterName(StringRef prefix, StringRef column, AxisId id) {
   auto [it, fresh] = names.try_emplace({(prefix + column).str(), id});
   if (!fresh) return it->second;
   SmallVector<StringAttr> atoms = facts.axis(id).extent.getAtoms();
-  std::string stem = atoms.size() == 1 && llvm::all_of(atoms[0].getValue(), [](char c) { return llvm::isAlnum(c) || c == '_'; }) ? atoms[0].str() : "X";
+  std::string stem =
+      atoms.size() == 1 && llvm::all_of(atoms[0].getValue(), [](char c) { return llvm::isAlnum(c) || c == '_'; }) ? atoms[0].str() : "X";
   std::string name = (prefix + stem).str();
-  for (unsigned i = 2; !used.insert(name).second; ++i) name = (prefix + stem + std::to_string(i)).str();
+  for (unsigned i = 2; !used.insert(name).second; ++i)
+    name = (prefix + stem + std::to_string(i)).str();
   return it->second = name;
 }
 
@@ -238,16 +72,19 @@ void Assignment::declare(Variant &variant, ParameterAttr parameter) {
 }
 
 void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant) {
-  if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) high = std::max<int64_t>(low, std::min<int64_t>(high, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent))));
+  if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant())
+    high = std::max<int64_t>(low, std::min<int64_t>(high, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent))));
   // Groups that size one axis differently have a parameter each.
   std::string use = (column + (cover.program ? " grid " : " loop ") + Twine(low) + " " + Twine(high)).str();
   cover.parameter = parameterName("B", use, id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
   SmallVector<int64_t> domain;
-  for (int64_t v = low; v <= high; v *= 2) domain.push_back(v);
+  for (int64_t v = low; v <= high; v *= 2)
+    domain.push_back(v);
   Builder b(context);
   SmallVector<StringRef> affects{"extent", cover.program ? "grid" : "loop"};
-  declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), role, ParameterKind::Int, domain, b.getStringAttr(column), ExprAttr(), b.getStrArrayAttr(affects), StringAttr()));
+  declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), role, ParameterKind::Int, domain, b.getStringAttr(column),
+                                      ExprAttr(), b.getStrArrayAttr(affects), StringAttr()));
 }
 
 // All members at once: a constant, or a coverage parameter that the launch binds.
@@ -259,16 +96,18 @@ void Assignment::giveCoverage(Cover &cover, AxisId id, Variant &variant) {
   cover.parameter = parameterName("C", "", id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
   Builder b(context);
-  declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{}, StringAttr(),
-                                      ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)}), b.getStrArrayAttr({"extent"}), StringAttr()));
+  declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{},
+                                      StringAttr(), ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)}),
+                                      b.getStrArrayAttr({"extent"}), StringAttr()));
 }
 
 //===- covers ------------------------------------------------------------------------------------------===//
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
-  auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(id); };
-  bool laneReduction = llvm::any_of(g.reduced, [&](AxisId id) { return !isPointExtent(id) && !g.uniform.contains(id); });
-  for (AxisId id : g.program) group.covers[id].program = true;
+  auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(facts, id); };
+  bool laneReduction = llvm::any_of(g.reduced, [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id); });
+  for (AxisId id : g.program)
+    group.covers[id].program = true;
   if (g.lhsFree != ~0u) {
     for (auto [id, column] : {std::pair(g.lhsFree, "ownership_m"), std::pair(g.rhsFree, "ownership_n")})
       if (llvm::is_contained(g.program, id)) giveLanes(group.covers[id], id, column, Role::Ownership, 16, 256, variant);
@@ -276,7 +115,9 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
     if (n >= 2 && g.program[n - 2] == g.lhsFree && g.program[n - 1] == g.rhsFree) {
       Builder b(context);
       group.swizzle = "GROUP_M";
-      declare(variant, ParameterAttr::get(context, b.getStringAttr("GROUP_M"), Role::Group, ParameterKind::Int, ArrayRef<int64_t>{1, 2, 4, 8, 16, 32}, b.getStringAttr("traversal_group"), ExprAttr(), b.getStrArrayAttr({"grid"}), StringAttr()));
+      declare(variant, ParameterAttr::get(context, b.getStringAttr("GROUP_M"), Role::Group, ParameterKind::Int,
+                                          ArrayRef<int64_t>{1, 2, 4, 8, 16, 32}, b.getStringAttr("traversal_group"), ExprAttr(),
+                                          b.getStrArrayAttr({"grid"}), StringAttr()));
     }
     return;
   }
@@ -303,7 +144,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   auto keepInnermost = [&](ArrayRef<AxisId> own) {
     AxisId inner = ~0u;
     for (AxisId id : own)
-      if (!isPointExtent(facts.find(id)) && !g.uniform.contains(facts.find(id)) && (inner == ~0u || g.dense.contains(facts.find(id)))) inner = facts.find(id);
+      if (!isPointExtent(facts, facts.find(id)) && !g.uniform.contains(facts.find(id)) && (inner == ~0u || g.dense.contains(facts.find(id))))
+        inner = facts.find(id);
     for (AxisId id : own)
       if (facts.find(id) != inner) outerAxes.insert(facts.find(id));
   };
@@ -314,10 +156,13 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       SmallVector<AxisId> free;
       for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(write->parallel), facts.axesOf(write->op)})
         for (AxisId id : own)
-          if (AxisId c = facts.find(id); !llvm::is_contained(g.program, c) && !g.reduced.contains(c) && c != g.lhsFree && c != g.rhsFree) free.push_back(c);
+          if (AxisId c = facts.find(id); !llvm::is_contained(g.program, c) && !g.reduced.contains(c) && c != g.lhsFree && c != g.rhsFree)
+            free.push_back(c);
       keepInnermost(free);
     });
-  auto walksPoints = [&](AxisId id) { return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(id) || (outerAxes.contains(id) && !g.complete.contains(id)); };
+  auto walksPoints = [&](AxisId id) {
+    return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(facts, id) || (outerAxes.contains(id) && !g.complete.contains(id));
+  };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
   auto besideDense = [&](AxisId id) {
     return !g.dense.contains(id) && llvm::any_of(g.classes, [&](AxisId other) {
@@ -332,13 +177,15 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       cover.loop = true;
       continue;
     }
-    if (resident && !g.contracted.contains(id) && (g.revisited.contains(id) || g.complete.contains(id)) && facts.isLaunchVisible(facts.axis(id).extent)) {
+    if (resident && !g.contracted.contains(id) && (g.revisited.contains(id) || g.complete.contains(id)) &&
+        facts.isLaunchVisible(facts.axis(id).extent)) {
       giveCoverage(cover, id, variant);
       continue;
     }
     cover.loop = true;
     if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
-    else if (id == g.rhsFree || id == g.lhsFree) giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
+    else if (id == g.rhsFree || id == g.lhsFree)
+      giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
     else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
     else giveLanes(cover, id, "reduction", Role::Reduction, 16, 65536, variant);
   }
@@ -348,7 +195,7 @@ Group Assignment::makeGroup(const GroupFacts &g, bool resident, Variant &variant
   Group group;
   group.effects = g.effects;
   group.programAxes = g.program;
-  group.order = fragmentOrder(g);
+  group.order = fragmentOrder(facts, g);
   coverProgram(g, group, variant);
   coverInner(g, group, resident, variant);
   return group;
@@ -364,8 +211,11 @@ LogicalResult Assignment::readForced() {
     auto [name, levels] = item.split('=');
     static const StringRef legal[] = {"program", "program,lanes", "loop,lanes", "point", "lanes"};
     if (!llvm::is_contained(legal, levels))
-      return facts.kernel.emitError("configuration: cover of '") << name << "' is '" << levels << "', expected program, 'program,lanes', 'loop,lanes', point or lanes";
-    if (llvm::none_of(groups, [&](const GroupFacts &g) { return llvm::any_of(g.classes, [&](AxisId id) { return extentName(facts.axis(id).extent) == name; }); }))
+      return facts.kernel.emitError("configuration: cover of '")
+             << name << "' is '" << levels << "', expected program, 'program,lanes', 'loop,lanes', point or lanes";
+    if (llvm::none_of(groups, [&](const GroupFacts &g) {
+          return llvm::any_of(g.classes, [&](AxisId id) { return extentName(facts.axis(id).extent) == name; });
+        }))
       return facts.kernel.emitError("configuration: no axis has the extent '") << name << "' that a cover names";
     levels.split(forced[name], ',');
   }
@@ -377,16 +227,21 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
     auto it = forced.find(extentName(facts.axis(id).extent));
     if (it == forced.end()) continue;
     auto asks = [&](StringRef level) { return llvm::is_contained(it->second, level); };
-    auto illegal = [&](StringRef why) { return facts.kernel.emitError("configuration: cover of '") << it->first() << "' is illegal: " << why; };
+    auto illegal = [&](StringRef why) {
+      return facts.kernel.emitError("configuration: cover of '") << it->first() << "' is illegal: " << why;
+    };
     if (asks("program") && !llvm::is_contained(g.program, id)) return illegal("the axis has no program level");
     if (asks("lanes") && (g.uniform.contains(id) || g.ordered.contains(id))) return illegal("control needs one position at a time");
-    if (!asks("program") && it->second.size() == 1 && asks("lanes") && !facts.isLaunchVisible(facts.axis(id).extent)) return illegal("its extent is not known at launch");
+    if (!asks("program") && it->second.size() == 1 && asks("lanes") && !facts.isLaunchVisible(facts.axis(id).extent))
+      return illegal("its extent is not known at launch");
     if (g.complete.contains(id) && !(asks("lanes") && it->second.size() == 1)) return illegal("a loop carry needs all its members at once");
     Cover cover;
     cover.program = asks("program");
     cover.loop = asks("loop") || asks("point");
     if (asks("lanes")) {
-      if (cover.program || cover.loop) giveLanes(cover, id, cover.program ? "ownership_m" : "reduction", cover.program ? Role::Ownership : Role::Reduction, 16, 256, variant);
+      if (cover.program || cover.loop)
+        giveLanes(cover, id, cover.program ? "ownership_m" : "reduction", cover.program ? Role::Ownership : Role::Reduction, 16, 256,
+                  variant);
       else giveCoverage(cover, id, variant);
     }
     group.covers[id] = cover;
@@ -420,12 +275,15 @@ ExprAttr Assignment::residentGuard() {
   for (const GroupFacts &g : groups) {
     ExprAttr product;
     for (AxisId id : g.classes) {
-      if (llvm::is_contained(g.program, id) || g.contracted.contains(id) || g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(id)) continue;
+      if (llvm::is_contained(g.program, id) || g.contracted.contains(id) || g.ordered.contains(id) || g.uniform.contains(id) ||
+          isPointExtent(facts, id))
+        continue;
       if (!(g.revisited.contains(id) || g.complete.contains(id)) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
       ExprAttr extent = launchExpr(facts.axis(id).extent);
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
     }
-    if (product) guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)})});
+    if (product)
+      guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)})});
   }
   return guard;
 }
@@ -433,27 +291,31 @@ ExprAttr Assignment::residentGuard() {
 Variant Assignment::makeVariant(StringRef name, bool resident) {
   Variant variant;
   variant.name = name.str();
-  for (const GroupFacts &g : groups) variant.groups.push_back(makeGroup(g, resident, variant));
+  for (const GroupFacts &g : groups)
+    variant.groups.push_back(makeGroup(g, resident, variant));
   return variant;
 }
 
 FailureOr<std::vector<Variant>> Assignment::run() {
   for (StringAttr atom : [&] {
          SmallVector<StringAttr> all;
-         for (AxisId id = 0, e = facts.axisCount(); id < e; ++id) llvm::append_range(all, facts.axis(id).extent.getAtoms());
+         for (AxisId id = 0, e = facts.axisCount(); id < e; ++id)
+           llvm::append_range(all, facts.axis(id).extent.getAtoms());
          return all;
        }())
     used.insert(atom.getValue());
   for (SmallVector<Effect *> &effects : formGroups(facts)) {
-    GroupFacts whole = factsOf(effects);
+    GroupFacts whole = factsOf(facts, effects);
     bool edges = false;
     for (Effect *a : effects)
-      for (Effect *b : effects) edges |= a != b && haveEdge(facts, accessesOf(facts, a), accessesOf(facts, b));
+      for (Effect *b : effects)
+        edges |= a != b && haveEdge(facts, accessesOf(facts, a), accessesOf(facts, b));
     if (!whole.program.empty() || effects.size() == 1 || edges) {
       groups.push_back(std::move(whole));
       continue;
     }
-    for (Effect *effect : effects) groups.push_back(factsOf(effect)); // apart, each may have instances of its own
+    for (Effect *effect : effects)
+      groups.push_back(factsOf(facts, effect)); // apart, each may have instances of its own
   }
   if (failed(readForced())) return failure();
   bool mustBeComplete = llvm::any_of(groups, [](const GroupFacts &g) { return !g.complete.empty(); });
@@ -462,7 +324,9 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     if (ExprAttr guard = serialGuard(g)) serial = ExprAttr::apply(ExprKind::And, {serial, guard});
   bool anyResident = false;
   for (const GroupFacts &g : groups)
-    for (AxisId id : g.classes) anyResident |= (g.revisited.contains(id) || g.complete.contains(id)) && !g.contracted.contains(id) && !llvm::is_contained(g.program, id);
+    for (AxisId id : g.classes)
+      anyResident |=
+          (g.revisited.contains(id) || g.complete.contains(id)) && !g.contracted.contains(id) && !llvm::is_contained(g.program, id);
   std::vector<Variant> variants;
   if (!forced.empty()) {
     Variant variant = makeVariant("forced", mustBeComplete);
@@ -481,10 +345,13 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   if (!mustBeComplete && (!anyResident || fits.getConstant() != 1))
     guarded(makeVariant(anyResident ? "chunked" : "tiled", false),
             anyResident ? ExprAttr::apply(ExprKind::And, {serial, ExprAttr::apply(ExprKind::Not, {fits})}) : serial);
-  if (variants.empty()) return facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
+  if (variants.empty())
+    return facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
   return variants;
 }
 
-FailureOr<std::vector<Variant>> assignCovers(Facts &facts, TargetAttr target, const KirToBlockOptions &options) { return Assignment(facts, target, options).run(); }
+FailureOr<std::vector<Variant>> assignCovers(Facts &facts, TargetAttr target, const KirToBlockOptions &options) {
+  return Assignment(facts, target, options).run();
+}
 
 } // namespace intent::conversion

@@ -9,19 +9,19 @@ namespace intent::conversion {
 
 /// Levels of a class, outer to inner; their product is the domain.
 struct Cover {
-  bool program = false;        // one coordinate (or tile) per instance
-  bool loop = false;           // chunks, or single points when there are no lanes
-  block::ExprAttr lanes;       // extent of the fragment axis; null: no lanes
-  std::string parameter;       // the parameter that sizes the lanes; empty for a constant
+  bool program = false;  // one coordinate (or tile) per instance
+  bool loop = false;     // chunks, or single points when there are no lanes
+  block::ExprAttr lanes; // extent of the fragment axis; null: no lanes
+  std::string parameter; // the parameter that sizes the lanes; empty for a constant
   bool complete() const { return lanes && !program && !loop; }
 };
 
 struct Group {
-  llvm::SmallVector<Effect *> effects;       // outermost ones, in program order
-  llvm::SmallVector<AxisId> programAxes;     // classes with a program level, outer to inner
+  llvm::SmallVector<Effect *> effects;   // outermost ones, in program order
+  llvm::SmallVector<AxisId> programAxes; // classes with a program level, outer to inner
   std::map<AxisId, Cover> covers;
-  llvm::SmallVector<AxisId> order;           // all classes in fragment axis order
-  std::string swizzle;                       // parameter of the grouped swizzle over the last two program axes; or empty
+  llvm::SmallVector<AxisId> order; // all classes in fragment axis order
+  std::string swizzle;             // parameter of the grouped swizzle over the last two program axes; or empty
   unsigned rank(AxisId id) const { return llvm::find(order, id) - order.begin(); }
 };
 

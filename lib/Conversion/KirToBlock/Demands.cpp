@@ -30,7 +30,8 @@ static Coordinates throughBroadcast(BroadcastOp op, ArrayRef<const Index *> coor
 
 static Coordinates throughTranspose(TransposeOp op, ArrayRef<const Index *> coordinates) {
   Coordinates result(coordinates.size());
-  for (auto [i, axis] : llvm::enumerate(op.getPermutation())) result[axis] = coordinates[i];
+  for (auto [i, axis] : llvm::enumerate(op.getPermutation()))
+    result[axis] = coordinates[i];
   return result;
 }
 
@@ -39,13 +40,18 @@ static Coordinates throughReshape(ReshapeOp op, ArrayRef<const Index *> coordina
   ArrayRef<ExtentAttr> to = op.getResult().getType().getShape(), from = op.getValue().getType().getShape();
   // Equal leading and trailing axes need no arithmetic.
   size_t head = 0, tail = 0;
-  while (head < to.size() && head < from.size() && to[head] == from[head]) ++head;
-  while (tail < to.size() - head && tail < from.size() - head && to[to.size() - 1 - tail] == from[from.size() - 1 - tail]) ++tail;
+  while (head < to.size() && head < from.size() && to[head] == from[head])
+    ++head;
+  while (tail < to.size() - head && tail < from.size() - head && to[to.size() - 1 - tail] == from[from.size() - 1 - tail])
+    ++tail;
   const Index *flat = index.constant(0);
-  for (size_t i = head; i < to.size() - tail; ++i) flat = index.add(index.mul(flat, index.extent(to[i])), coordinates[i]);
+  for (size_t i = head; i < to.size() - tail; ++i)
+    flat = index.add(index.mul(flat, index.extent(to[i])), coordinates[i]);
   Coordinates result(from.size());
-  for (size_t i = 0; i < head; ++i) result[i] = coordinates[i];
-  for (size_t i = 0; i < tail; ++i) result[from.size() - 1 - i] = coordinates[to.size() - 1 - i];
+  for (size_t i = 0; i < head; ++i)
+    result[i] = coordinates[i];
+  for (size_t i = 0; i < tail; ++i)
+    result[from.size() - 1 - i] = coordinates[to.size() - 1 - i];
   for (size_t i = from.size() - tail; i-- > head;) {
     const Index *extent = index.extent(from[i]);
     result[i] = i == head ? flat : index.mod(flat, extent);
@@ -72,8 +78,10 @@ const Index *Facts::indexOf(Value value, ArrayRef<const Index *> coordinates) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) return indexOf(broadcast.getValue(), throughBroadcast(broadcast, coordinates, index));
   if (auto transpose = dyn_cast<TransposeOp>(op)) return indexOf(transpose.getValue(), throughTranspose(transpose, coordinates));
   if (auto reshape = dyn_cast<ReshapeOp>(op)) return indexOf(reshape.getValue(), throughReshape(reshape, coordinates, index));
-  if (auto extract = dyn_cast<ExtractOp>(op)) return indexOf(extract.getSource(), viewCoordinates(extract, extract.getIndices(), coordinates));
-  if (auto unary = dyn_cast<UnaryOp>(op); unary && unary.getKind() == UnaryKind::Neg) return index.sub(index.constant(0), operand(unary.getValue()));
+  if (auto extract = dyn_cast<ExtractOp>(op))
+    return indexOf(extract.getSource(), viewCoordinates(extract, extract.getIndices(), coordinates));
+  if (auto unary = dyn_cast<UnaryOp>(op); unary && unary.getKind() == UnaryKind::Neg)
+    return index.sub(index.constant(0), operand(unary.getValue()));
   if (auto binary = dyn_cast<BinaryOp>(op)) {
     switch (binary.getKind()) {
     case BinaryKind::Add: return index.add(operand(binary.getLhs()), operand(binary.getRhs()));
@@ -114,7 +122,8 @@ Coordinates Facts::viewCoordinates(Operation *, ValueRange indices, ArrayRef<con
 
 Coordinates Facts::writeCoordinates(WriteOp write) {
   Coordinates at;
-  for (AxisId id : axesOf(write)) at.push_back(position(id));
+  for (AxisId id : axesOf(write))
+    at.push_back(position(id));
   return viewCoordinates(write, write.getIndices(), at);
 }
 
@@ -127,7 +136,8 @@ void Facts::addLeaves(const Index *node, SmallVectorImpl<Demand> &out) {
     if (Value atom = atomValue(cast<StringAttr>(node->extent).getValue())) out.emplace_back(atom, Coordinates());
     return;
   }
-  for (const Index *operand : node->operands) addLeaves(operand, out);
+  for (const Index *operand : node->operands)
+    addLeaves(operand, out);
 }
 
 SmallVector<Demand> Facts::expand(const Demand &demand) {
@@ -152,15 +162,18 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
       .Case<ReadOp>([&](ReadOp read) {
         if (std::optional<Demand> stored = forwarded(read, coordinates)) out.push_back(*stored);
         else
-          for (const Index *at : viewCoordinates(read, read.getIndices(), coordinates)) addLeaves(at, out);
+          for (const Index *at : viewCoordinates(read, read.getIndices(), coordinates))
+            addLeaves(at, out);
       })
       .Case<ExtractOp>([&](ExtractOp extract) {
         Coordinates at = viewCoordinates(extract, extract.getIndices(), coordinates);
-        for (const Index *c : at) addLeaves(c, out);
+        for (const Index *c : at)
+          addLeaves(c, out);
         pull(extract.getSource(), at);
       })
       .Case<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp>([&](Operation *o) {
-        for (Value operand : o->getOperands()) pull(operand, coordinates);
+        for (Value operand : o->getOperands())
+          pull(operand, coordinates);
       })
       .Case<BroadcastOp>([&](BroadcastOp o) { pull(o.getValue(), throughBroadcast(o, coordinates, index)); })
       .Case<TransposeOp>([&](TransposeOp o) { pull(o.getValue(), throughTranspose(o, coordinates)); })
@@ -172,9 +185,12 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
       })
       .Case<ReduceOp>([&](ReduceOp o) {
         Coordinates at = reducedCoordinates(o, coordinates);
-        for (Value v : o.getValues()) pull(v, at);
-        for (Value v : o.getIdentities()) pull(v, {});
-        for (AxisId id : axesOf(o)) extents(id);
+        for (Value v : o.getValues())
+          pull(v, at);
+        for (Value v : o.getIdentities())
+          pull(v, {});
+        for (AxisId id : axesOf(o))
+          extents(id);
         o.getCombine().walk([&](Operation *inner) { // captured scalars
           for (Value v : inner->getOperands())
             if (!o.getCombine().isAncestor(v.getParentRegion())) pull(v, {});
@@ -184,12 +200,14 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
         auto [lhs, rhs] = contractCoordinates(o, coordinates);
         pull(o.getLhs(), lhs);
         pull(o.getRhs(), rhs);
-        for (AxisId id : axesOf(o)) extents(id);
+        for (AxisId id : axesOf(o))
+          extents(id);
       })
       .Case<ForOp>([&](ForOp loop) {
         for (auto [i, init] : llvm::enumerate(loop.getInits())) {
           Coordinates at;
-          for (AxisId id : carryAxes(loop, i)) at.push_back(position(id));
+          for (AxisId id : carryAxes(loop, i))
+            at.push_back(position(id));
           pull(init, at);
           pull(loop.getBody().front().getTerminator()->getOperand(i), at);
         }
@@ -208,7 +226,8 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
 Coordinates Facts::reducedCoordinates(ReduceOp op, ArrayRef<const Index *> kept) {
   size_t rank = cast<KirTensorType>(op.getValues()[0].getType()).getShape().size();
   Coordinates at(rank, nullptr);
-  for (auto [axis, id] : llvm::zip_equal(op.getAxes(), axesOf(op))) at[axis] = position(id);
+  for (auto [axis, id] : llvm::zip_equal(op.getAxes(), axesOf(op)))
+    at[axis] = position(id);
   size_t next = 0;
   for (const Index *&slot : at)
     if (!slot) slot = kept[next++];
@@ -217,11 +236,13 @@ Coordinates Facts::reducedCoordinates(ReduceOp op, ArrayRef<const Index *> kept)
 
 std::pair<Coordinates, Coordinates> Facts::contractCoordinates(ContractOp op, ArrayRef<const Index *> result) {
   Coordinates lhs(op.getLhs().getType().getShape().size(), nullptr), rhs(op.getRhs().getType().getShape().size(), nullptr);
-  for (auto [a, b, id] : llvm::zip_equal(op.getLhsReduce(), op.getRhsReduce(), axesOf(op))) lhs[a] = rhs[b] = position(id);
+  for (auto [a, b, id] : llvm::zip_equal(op.getLhsReduce(), op.getRhsReduce(), axesOf(op)))
+    lhs[a] = rhs[b] = position(id);
   size_t next = 0;
   for (const Index *&slot : lhs)
     if (!slot) slot = result[next++];
-  for (auto [a, b] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch())) rhs[b] = lhs[a];
+  for (auto [a, b] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch()))
+    rhs[b] = lhs[a];
   for (const Index *&slot : rhs)
     if (!slot) slot = result[next++];
   return {lhs, rhs};
@@ -245,29 +266,36 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
   auto own = [&](const Index *node) { forEachAxis(node, [&](AxisId id) { merge(free, find(id)); }); };
   auto [value, coordinates] = demand;
   for (const Demand &child : children(demand))
-    for (AxisId id : freeAxes(child)) merge(free, id);
+    for (AxisId id : freeAxes(child))
+      merge(free, id);
   Operation *op = value.getDefiningOp();
   if (elementType(value.getType()).isIndex()) own(indexOf(value, coordinates));
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (auto loop = dyn_cast<ForOp>(argument.getOwner()->getParentOp())) {
       merge(free, find(axesOf(loop)[0]));
-      for (const Index *c : coordinates) own(c);
+      for (const Index *c : coordinates)
+        own(c);
     }
   } else if (auto read = dyn_cast<ReadOp>(op)) {
     if (!forwarded(read, coordinates))
-      for (const Index *c : viewCoordinates(read, read.getIndices(), coordinates)) own(c);
+      for (const Index *c : viewCoordinates(read, read.getIndices(), coordinates))
+        own(c);
   } else if (isa<ExtractOp, JoinOp>(op)) {
-    for (const Index *c : coordinates) own(c);
+    for (const Index *c : coordinates)
+      own(c);
   } else if (isa<ReduceOp, ContractOp, ForOp>(op)) {
     for (AxisId id : axesOf(op)) {
       own(axes[id].start);
       own(axes[id].step);
     }
-    for (AxisId id : axesOf(op)) llvm::erase(free, find(id));
+    for (AxisId id : axesOf(op))
+      llvm::erase(free, find(id));
     if (auto loop = dyn_cast<ForOp>(op)) // what carries vary over is what the result is read at
       for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId id : carryAxes(loop, i)) llvm::erase(free, find(id));
-    for (const Index *c : coordinates) own(c);
+        for (AxisId id : carryAxes(loop, i))
+          llvm::erase(free, find(id));
+    for (const Index *c : coordinates)
+      own(c);
   }
   return freeOf.emplace(demand, std::move(free)).first->second;
 }
@@ -276,7 +304,8 @@ unsigned Facts::depth(const Demand &demand, AxisId id) {
   auto &known = depthOf[demand];
   if (auto it = known.find(id); it != known.end()) return it->second;
   unsigned result = 0;
-  for (const Demand &child : children(demand)) result = std::max(result, depth(child, id));
+  for (const Demand &child : children(demand))
+    result = std::max(result, depth(child, id));
   if (Operation *op = demand.first.getDefiningOp(); op && isa<ReduceOp, ContractOp>(op))
     if (llvm::any_of(axesOf(op), [&](AxisId a) { return find(a) == id; })) ++result;
   return depthOf[demand][id] = result;
@@ -287,7 +316,8 @@ void Facts::reach(const Demand &root, DemandSet &seen) {
   while (!stack.empty()) {
     Demand demand = stack.pop_back_val();
     if (!seen.insert(demand)) continue;
-    for (const Demand &child : llvm::reverse(children(demand))) stack.push_back(child);
+    for (const Demand &child : llvm::reverse(children(demand)))
+      stack.push_back(child);
   }
 }
 

@@ -62,11 +62,13 @@ LogicalResult Construction::bindProgram(Value linear) {
     }
     Real height = real(ParamOp::create(builder, loc, builder.getIndexType(), ExprAttr::parameter(builder.getContext(), group.swizzle)));
     Real perGroup = binary(BinaryKind::Mul, height, columns, loc);
-    Real first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, tile, perGroup, loc), height, named(group.programAxes[count - 2], "_first", loc));
+    Real first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, tile, perGroup, loc), height,
+                        named(group.programAxes[count - 2], "_first", loc));
     Real left = binary(BinaryKind::Sub, rows, first, loc);
     Real size = binary(BinaryKind::Minimum, left, height, named(group.programAxes[count - 2], "_group", loc));
     Real within = binary(BinaryKind::Mod, tile, perGroup, loc);
-    tiles[count - 2] = binary(BinaryKind::Add, first, binary(BinaryKind::Mod, within, size, loc), named(group.programAxes[count - 2], "_tile", loc));
+    tiles[count - 2] =
+        binary(BinaryKind::Add, first, binary(BinaryKind::Mod, within, size, loc), named(group.programAxes[count - 2], "_tile", loc));
     tiles[count - 1] = binary(BinaryKind::FloorDiv, within, size, named(group.programAxes[count - 1], "_tile", loc));
   }
   for (size_t i = outer; i-- > 0;) {
@@ -107,7 +109,8 @@ LogicalResult Construction::build() {
   ExprAttr size = ExprAttr::constant(context, 1);
   for (AxisId id : group.programAxes) {
     ExprAttr extent = launchExpr(facts.axis(id).extent);
-    if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent))) extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(context, 0)}); // start past stop: empty
+    if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent)))
+      extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(context, 0)}); // start past stop: empty
     if (ExprAttr lanes = group.covers.at(id).lanes) extent = ExprAttr::apply(ExprKind::CeilDiv, {extent, lanes});
     size = ExprAttr::apply(ExprKind::Mul, {size, extent});
   }
@@ -120,7 +123,8 @@ LogicalResult Construction::build() {
   current = innermost = scopes.back().get();
   setInsertionPoint();
   for (Effect *effect : group.effects)
-    for (const Demand &demand : facts.demandsOf(effect).order) needed.insert(demand);
+    for (const Demand &demand : facts.demandsOf(effect).order)
+      needed.insert(demand);
   if (failed(bindProgram(linear))) return failure();
   for (AxisId id : group.order) { // resident classes are complete in the whole instance
     const Cover &cover = group.covers.at(id);
@@ -142,8 +146,10 @@ SmallVector<AxisId> Construction::unboundAxes(Effect *effect) {
     if (!lookup(id) && !llvm::is_contained(unbound, id)) unbound.push_back(id);
   };
   if (!effect->write()) return unbound; // a loop's writes open their own
-  for (AxisId id : effect->parallel) add(id);
-  for (AxisId id : facts.axesOf(effect->op)) add(id);
+  for (AxisId id : effect->parallel)
+    add(id);
+  for (AxisId id : facts.axesOf(effect->op))
+    add(id);
   return unbound;
 }
 
@@ -172,10 +178,12 @@ LogicalResult Construction::store(ArrayRef<Effect *> batch) {
   for (Effect *effect : batch) { // all values first: a store may overwrite what another reads
     kir::WriteOp write = effect->write();
     Coordinates at;
-    for (AxisId id : facts.axesOf(write)) at.push_back(facts.position(id));
+    for (AxisId id : facts.axesOf(write))
+      at.push_back(facts.position(id));
     FailureOr<Real> value = realise({write.getValue(), isa<kir::KirTensorType>(write.getValue().getType()) ? at : Coordinates()});
     if (failed(value)) return failure();
-    FailureOr<Accessed> accessed = access(write.getView().getType(), facts.writeCoordinates(write), {*value}, effect->conditions, write.getLoc());
+    FailureOr<Accessed> accessed =
+        access(write.getView().getType(), facts.writeCoordinates(write), {*value}, effect->conditions, write.getLoc());
     if (failed(accessed)) return failure();
     stores.push_back({write, *value, *accessed});
     fence |= needsFence(effect);
@@ -184,8 +192,8 @@ LogicalResult Construction::store(ArrayRef<Effect *> batch) {
   auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   for (Pending &p : stores) {
     Value view = program.getBody().getArgument(cast<BlockArgument>(p.write.getView()).getArgNumber());
-    StoreOp::create(builder, p.write.getLoc(), align(p.value, p.at.axes, p.write.getLoc()), view, valuesOf(p.at.coordinates), valuesOf(p.at.valid),
-                    alignment(p.at.coordinates, p.at.axes), alignment(p.at.valid, p.at.axes));
+    StoreOp::create(builder, p.write.getLoc(), align(p.value, p.at.axes, p.write.getLoc()), view, valuesOf(p.at.coordinates),
+                    valuesOf(p.at.valid), alignment(p.at.coordinates, p.at.axes), alignment(p.at.valid, p.at.axes));
   }
   return success();
 }
@@ -222,7 +230,8 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
     for (const Access &access : accessesOf(facts, reader))
       for (Effect *writer : writers)
         for (const Access &other : accessesOf(facts, writer))
-          if (!access.write && other.write && access.view == other.view && !facts.areDisjoint(access.coordinates, other.coordinates)) return true;
+          if (!access.write && other.write && access.view == other.view && !facts.areDisjoint(access.coordinates, other.coordinates))
+            return true;
     return false;
   };
   while (!remaining.empty()) {
@@ -244,13 +253,15 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
       batch.clear();
     }
     if (batch.empty()) {
-      InFlightDiagnostic error = remaining[0]->op->emitError("shared gpu: these writes replace what each other still reads, and no order of their traversals keeps both");
+      InFlightDiagnostic error = remaining[0]->op->emitError(
+          "shared gpu: these writes replace what each other still reads, and no order of their traversals keeps both");
       error.attachNote(remaining.back()->op->getLoc()) << "the other write";
       return error;
     }
     llvm::sort(batch, [&](Effect *a, Effect *b) { return llvm::find(effects, a) < llvm::find(effects, b); });
     llvm::erase_if(remaining, [&](Effect *effect) { return llvm::is_contained(batch, effect); });
-    if (batch[0]->write() ? failed(storeAll(batch, unbound)) : failed(orderedLoop(cast<kir::ForOp>(batch[0]->op), batch[0]))) return failure();
+    if (batch[0]->write() ? failed(storeAll(batch, unbound)) : failed(orderedLoop(cast<kir::ForOp>(batch[0]->op), batch[0])))
+      return failure();
   }
   return success();
 }

@@ -17,7 +17,8 @@ AxisId Facts::newAxis(Axis::Kind kind, Operation *op, const Index *start, const 
 }
 
 AxisId Facts::find(AxisId id) const {
-  while (parentOf[id] != id) id = parentOf[id];
+  while (parentOf[id] != id)
+    id = parentOf[id];
   return id;
 }
 
@@ -48,18 +49,23 @@ void Facts::createAxes() {
       own.push_back(newAxis(kind, op, info.start, info.step, cast<DomainType>(domain.getType()).getExtent()));
     };
     if (auto parallel = dyn_cast<ParallelOp>(op)) {
-      for (Value domain : parallel.getDomains()) overDomain(Axis::Parallel, domain);
+      for (Value domain : parallel.getDomains())
+        overDomain(Axis::Parallel, domain);
     } else if (auto loop = dyn_cast<ForOp>(op)) {
       overDomain(Axis::Ordered, loop.getDomain());
       for (auto [i, init] : llvm::enumerate(loop.getInits()))
-        for (ExtentAttr extent : shapeOf(init.getType())) carries[{op, unsigned(i)}].push_back(newAxis(Axis::Carry, op, zero, one, extent));
+        for (ExtentAttr extent : shapeOf(init.getType()))
+          carries[{op, unsigned(i)}].push_back(newAxis(Axis::Carry, op, zero, one, extent));
     } else if (auto write = dyn_cast<WriteOp>(op)) {
-      for (ExtentAttr extent : shapeOf(write.getValue().getType())) opAxes[op].push_back(newAxis(Axis::Effect, op, zero, one, extent));
+      for (ExtentAttr extent : shapeOf(write.getValue().getType()))
+        opAxes[op].push_back(newAxis(Axis::Effect, op, zero, one, extent));
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       auto type = cast<KirTensorType>(reduce.getValues()[0].getType());
-      for (int64_t axis : reduce.getAxes()) opAxes[op].push_back(newAxis(Axis::Reduced, op, zero, one, type.getShape()[axis]));
+      for (int64_t axis : reduce.getAxes())
+        opAxes[op].push_back(newAxis(Axis::Reduced, op, zero, one, type.getShape()[axis]));
     } else if (auto contract = dyn_cast<ContractOp>(op)) {
-      for (int64_t axis : contract.getLhsReduce()) opAxes[op].push_back(newAxis(Axis::Reduced, op, zero, one, contract.getLhs().getType().getShape()[axis]));
+      for (int64_t axis : contract.getLhsReduce())
+        opAxes[op].push_back(newAxis(Axis::Reduced, op, zero, one, contract.getLhs().getType().getShape()[axis]));
     }
   });
 }
@@ -106,37 +112,44 @@ LogicalResult Facts::collectEffects(::mlir::Block &block, SmallVector<Condition>
 void Facts::collectRoots(Effect &effect) {
   effect.roots.clear();
   auto leaves = [&](const Index *node) { addLeaves(node, effect.roots); };
-  for (const Condition &condition : effect.conditions) effect.roots.emplace_back(condition.value, Coordinates());
+  for (const Condition &condition : effect.conditions)
+    effect.roots.emplace_back(condition.value, Coordinates());
   for (AxisId id : effect.parallel)
-    for (const Index *node : {axes[id].start, axes[id].step, index.extent(axes[id].extent)}) leaves(node);
+    for (const Index *node : {axes[id].start, axes[id].step, index.extent(axes[id].extent)})
+      leaves(node);
   if (WriteOp write = effect.write()) {
     Coordinates at;
     for (AxisId id : axesOf(write)) {
       at.push_back(position(id));
       leaves(index.extent(axes[id].extent));
     }
-    for (const Index *node : viewCoordinates(write, write.getIndices(), at)) leaves(node);
+    for (const Index *node : viewCoordinates(write, write.getIndices(), at))
+      leaves(node);
     effect.roots.emplace_back(write.getValue(), isa<KirTensorType>(write.getValue().getType()) ? at : Coordinates());
     return;
   }
   auto loop = cast<ForOp>(effect.op);
   for (auto [i, init] : llvm::enumerate(loop.getInits())) {
     Coordinates at;
-    for (AxisId id : carryAxes(loop, i)) at.push_back(position(id));
+    for (AxisId id : carryAxes(loop, i))
+      at.push_back(position(id));
     effect.roots.emplace_back(init, at);
     effect.roots.emplace_back(loop.getBody().front().getTerminator()->getOperand(i), at);
   }
   AxisId id = axesOf(loop)[0];
-  for (const Index *node : {axes[id].start, axes[id].step, index.extent(axes[id].extent)}) leaves(node);
+  for (const Index *node : {axes[id].start, axes[id].step, index.extent(axes[id].extent)})
+    leaves(node);
 }
 
 const DemandSet &Facts::demandsOf(Effect *effect) {
   auto [it, fresh] = demands.try_emplace(effect);
   if (!fresh) return it->second;
   DemandSet all;
-  for (const Demand &root : effect->roots) reach(root, all);
+  for (const Demand &root : effect->roots)
+    reach(root, all);
   for (Effect *child : effect->children)
-    for (const Demand &demand : demandsOf(child).order) all.insert(demand);
+    for (const Demand &demand : demandsOf(child).order)
+      all.insert(demand);
   return demands[effect] = std::move(all);
 }
 
@@ -174,7 +187,8 @@ LogicalResult Facts::findVersions() {
     for (WriteOp write : writes) {
       if (write.getView() != read.getView()) continue;
       Operation *loop = write->getParentOfType<ForOp>();
-      while (loop && !loop->isProperAncestor(read)) loop = loop->getParentOfType<ForOp>();
+      while (loop && !loop->isProperAncestor(read))
+        loop = loop->getParentOfType<ForOp>();
       bool before = false;
       Operation *ancestor = read->getBlock()->findAncestorOpInBlock(*write);
       if (ancestor) before = ancestor->isBeforeInBlock(read);
@@ -182,7 +196,8 @@ LogicalResult Facts::findVersions() {
       else { // neither encloses the other: order of their ancestors in the common block
         ::mlir::Block *common = read->getBlock();
         Operation *a = nullptr, *b = nullptr;
-        while (common && !(a = common->findAncestorOpInBlock(*write))) common = common->getParentOp()->getBlock();
+        while (common && !(a = common->findAncestorOpInBlock(*write)))
+          common = common->getParentOp()->getBlock();
         b = common ? common->findAncestorOpInBlock(*read) : nullptr;
         before = a && b && a->isBeforeInBlock(b);
       }
@@ -198,7 +213,8 @@ LogicalResult Facts::findVersions() {
         last = write;
         continue;
       }
-      InFlightDiagnostic error = read.emitError("shared gpu: this read depends on an earlier write of the same view, part by part: instances cannot exchange it");
+      InFlightDiagnostic error =
+          read.emitError("shared gpu: this read depends on an earlier write of the same view, part by part: instances cannot exchange it");
       error.attachNote(write.getLoc()) << "the write";
       return error;
     }
@@ -293,7 +309,8 @@ void Facts::formClasses() {
           for (auto [id, at] : llvm::zip(carryAxes(loop, argument.getArgNumber() - 1), demand.second))
             if (at->kind == Index::Axis) carried.emplace_back(id, at->axis);
     }
-  for (auto pair : carried) unify(pair);
+  for (auto pair : carried)
+    unify(pair);
   for (size_t i = 0; i < touches.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       if (touches[i].view != touches[j].view) continue;
@@ -311,10 +328,12 @@ void Facts::formClasses() {
 LogicalResult Facts::analyse() {
   createAxes();
   if (failed(collectEffects(kernel.getBody().front(), {}, {}, nullptr)) || failed(findVersions())) return failure();
-  for (auto &effect : effects) collectRoots(*effect);
+  for (auto &effect : effects)
+    collectRoots(*effect);
   formClasses();
   forget(); // demands speak of classes from here on
-  for (auto &effect : effects) collectRoots(*effect);
+  for (auto &effect : effects)
+    collectRoots(*effect);
   return success();
 }
 
@@ -384,7 +403,8 @@ bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b) {
   ExtentAttr one = ExtentAttr::constant(index.context, 1);
   for (auto [x, y] : llvm::zip_equal(a, b)) {
     auto first = bounds(x), second = bounds(y);
-    if (first && second && (nonNegative(second->first - first->second - one) || nonNegative(first->first - second->second - one))) return true;
+    if (first && second && (nonNegative(second->first - first->second - one) || nonNegative(first->first - second->second - one)))
+      return true;
   }
   return false;
 }

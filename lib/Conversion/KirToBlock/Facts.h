@@ -53,11 +53,11 @@ struct Condition {
 /// A write, or an ordered loop that holds writes.
 struct Effect {
   mlir::Operation *op;
-  Effect *parent = nullptr;                     // the ordered loop around it
-  llvm::SmallVector<Condition> conditions;      // those inside the parent
-  llvm::SmallVector<AxisId> parallel;           // enclosing parallel axes, outer to inner, parents' included
-  llvm::SmallVector<Effect *> children;         // of a loop
-  llvm::SmallVector<Demand> roots;              // what it pulls directly, its children's excluded
+  Effect *parent = nullptr;                // the ordered loop around it
+  llvm::SmallVector<Condition> conditions; // those inside the parent
+  llvm::SmallVector<AxisId> parallel;      // enclosing parallel axes, outer to inner, parents' included
+  llvm::SmallVector<Effect *> children;    // of a loop
+  llvm::SmallVector<Demand> roots;         // what it pulls directly, its children's excluded
 
   kir::WriteOp write() const { return mlir::dyn_cast<kir::WriteOp>(op); }
 };
@@ -135,7 +135,8 @@ public:
 private:
   AxisId newAxis(Axis::Kind kind, mlir::Operation *op, const Index *start, const Index *step, kir::ExtentAttr extent);
   void createAxes();
-  mlir::LogicalResult collectEffects(mlir::Block &block, llvm::SmallVector<Condition> conditions, llvm::SmallVector<AxisId> parallel, Effect *parent);
+  mlir::LogicalResult collectEffects(mlir::Block &block, llvm::SmallVector<Condition> conditions, llvm::SmallVector<AxisId> parallel,
+                                     Effect *parent);
   void collectRoots(Effect &effect);
   mlir::LogicalResult findVersions();
   bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);

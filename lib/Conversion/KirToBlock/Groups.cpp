@@ -9,7 +9,8 @@ namespace intent::conversion {
 SmallVector<Access> accessesOf(Facts &facts, Effect *effect) {
   SmallVector<Access> accesses;
   if (WriteOp write = effect->write()) accesses.push_back({write, write.getView(), facts.writeCoordinates(write), true});
-  for (Effect *child : effect->children) llvm::append_range(accesses, accessesOf(facts, child));
+  for (Effect *child : effect->children)
+    llvm::append_range(accesses, accessesOf(facts, child));
   DemandSet seen;
   for (const Demand &demand : facts.demandsOf(effect).order)
     if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !facts.forwarded(read, demand.second))
@@ -40,12 +41,14 @@ bool haveEdge(Facts &facts, ArrayRef<Access> a, ArrayRef<Access> b) {
 SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
   size_t count = facts.roots.size();
   SmallVector<SmallVector<Access>> accesses;
-  for (Effect *effect : facts.roots) accesses.push_back(accessesOf(facts, effect));
+  for (Effect *effect : facts.roots)
+    accesses.push_back(accessesOf(facts, effect));
   SmallVector<unsigned> leader(count);
   for (unsigned i = 0; i < count; ++i) {
     leader[i] = i;
     for (unsigned j = 0; j < i; ++j) {
-      if (leader[j] == leader[i] || !(haveEdge(facts, accesses[i], accesses[j]) || shareWork(facts, facts.roots[i], facts.roots[j]))) continue;
+      if (leader[j] == leader[i] || !(haveEdge(facts, accesses[i], accesses[j]) || shareWork(facts, facts.roots[i], facts.roots[j])))
+        continue;
       unsigned from = std::max(leader[i], leader[j]), to = std::min(leader[i], leader[j]);
       for (unsigned &l : leader)
         if (l == from) l = to;
@@ -63,7 +66,8 @@ SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
 
 void forEachWrite(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
   if (effect->write()) visit(effect);
-  for (Effect *child : effect->children) forEachWrite(child, visit);
+  for (Effect *child : effect->children)
+    forEachWrite(child, visit);
 }
 
 // Equal coordinates on one view axis, each a function of this class alone: both accesses are of one instance.
@@ -74,7 +78,8 @@ static bool meetsOnlyInOneInstance(Facts &facts, const Access &a, const Access &
     forEachAxis(x, [&](AxisId other) { alone &= other == id; });
     SmallVector<const Index *> terms{x};
     if (x->kind == Index::Linear) llvm::append_range(terms, x->operands);
-    for (const Index *term : terms) alone &= term->kind != Index::Leaf;
+    for (const Index *term : terms)
+      alone &= term->kind != Index::Leaf;
     if (alone) return true;
   }
   return false;
@@ -85,12 +90,15 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
   for (Effect *effect : effects)
     forEachWrite(effect, [&](Effect *write) {
       SmallVector<AxisId> own;
-      for (AxisId id : write->parallel) own.push_back(facts.find(id));
-      for (AxisId id : facts.axesOf(write->op)) own.push_back(facts.find(id));
+      for (AxisId id : write->parallel)
+        own.push_back(facts.find(id));
+      for (AxisId id : facts.axesOf(write->op))
+        own.push_back(facts.find(id));
       ownAxes.push_back(own);
     });
   SmallVector<Access> accesses;
-  for (Effect *effect : effects) llvm::append_range(accesses, accessesOf(facts, effect));
+  for (Effect *effect : effects)
+    llvm::append_range(accesses, accessesOf(facts, effect));
   SmallVector<AxisId> result;
   for (AxisId id : ownAxes[0]) {
     if (llvm::is_contained(result, id) || reduced.contains(id) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
@@ -98,7 +106,9 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
     bool crossed = false;
     for (const Access &a : accesses)
       for (const Access &b : accesses)
-        if (&a != &b && a.write && a.view == b.view && !facts.areDisjoint(a.coordinates, b.coordinates) && !meetsOnlyInOneInstance(facts, a, b, id)) crossed = true;
+        if (&a != &b && a.write && a.view == b.view && !facts.areDisjoint(a.coordinates, b.coordinates) &&
+            !meetsOnlyInOneInstance(facts, a, b, id))
+          crossed = true;
     if (!crossed) result.push_back(id);
   }
   return result;

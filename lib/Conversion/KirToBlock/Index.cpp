@@ -13,8 +13,10 @@ void Index::Profile(llvm::FoldingSetNodeID &id) const {
   id.AddInteger(axis);
   id.AddPointer(value.getAsOpaquePointer());
   id.AddPointer(extent.getAsOpaquePointer());
-  for (const Index *operand : operands) id.AddPointer(operand);
-  for (int64_t coefficient : coefficients) id.AddInteger(coefficient);
+  for (const Index *operand : operands)
+    id.AddPointer(operand);
+  for (int64_t coefficient : coefficients)
+    id.AddInteger(coefficient);
 }
 
 const Index *IndexContext::unique(Index proto) {
@@ -81,7 +83,8 @@ const Index *IndexContext::combine(const Index *a, int64_t ca, const Index *b, i
   for (auto [index, factor] : {std::pair(a, ca), std::pair(b, cb)}) {
     if (index->kind == Index::Constant || index->kind == Index::Linear) constantPart += uint64_t(index->constant) * uint64_t(factor);
     if (index->kind == Index::Linear)
-      for (auto [term, coefficient] : llvm::zip_equal(index->operands, index->coefficients)) accumulate(term, wrap(uint64_t(coefficient) * uint64_t(factor)));
+      for (auto [term, coefficient] : llvm::zip_equal(index->operands, index->coefficients))
+        accumulate(term, wrap(uint64_t(coefficient) * uint64_t(factor)));
     else if (index->kind != Index::Constant) accumulate(index, factor);
   }
   llvm::erase_if(terms, [](auto &t) { return t.second == 0; });
@@ -104,7 +107,8 @@ const Index *IndexContext::mul(const Index *a, const Index *b) {
   if (a->kind == Index::Linear || b->kind == Index::Linear) { // distribute, so that sums stay in normal form
     if (a->kind != Index::Linear) std::swap(a, b);
     const Index *sum = mul(constant(a->constant), b);
-    for (auto [term, coefficient] : llvm::zip_equal(a->operands, a->coefficients)) sum = add(sum, mul(constant(coefficient), mul(term, b)));
+    for (auto [term, coefficient] : llvm::zip_equal(a->operands, a->coefficients))
+      sum = add(sum, mul(constant(coefficient), mul(term, b)));
     return sum;
   }
   Index node;
@@ -119,7 +123,8 @@ const Index *IndexContext::mul(const Index *a, const Index *b) {
 
 const Index *IndexContext::floorDiv(const Index *a, const Index *b) {
   if (b->getConstant() == 1) return a;
-  if (a->kind == Index::Constant && b->kind == Index::Constant && b->constant > 0) return constant(llvm::divideFloorSigned(a->constant, b->constant));
+  if (a->kind == Index::Constant && b->kind == Index::Constant && b->constant > 0)
+    return constant(llvm::divideFloorSigned(a->constant, b->constant));
   Index node;
   node.kind = Index::FloorDiv;
   node.operands = {a, b};
@@ -138,26 +143,36 @@ const Index *IndexContext::mod(const Index *a, const Index *b) {
 const Index *IndexContext::substitute(const Index *index, llvm::function_ref<const Index *(AxisId)> axisOf) {
   auto all = [&] {
     Coordinates replaced;
-    for (const Index *operand : index->operands) replaced.push_back(substitute(operand, axisOf));
+    for (const Index *operand : index->operands)
+      replaced.push_back(substitute(operand, axisOf));
     return replaced;
   };
   switch (index->kind) {
-  case Index::Constant: case Index::Extent: return index;
+  case Index::Constant:
+  case Index::Extent: return index;
   case Index::Axis: {
     const Index *replacement = axisOf(index->axis);
     return replacement ? replacement : index;
   }
   case Index::Leaf: return leaf(index->value, all());
-  case Index::FloorDiv: { Coordinates o = all(); return floorDiv(o[0], o[1]); }
-  case Index::Mod: { Coordinates o = all(); return mod(o[0], o[1]); }
+  case Index::FloorDiv: {
+    Coordinates o = all();
+    return floorDiv(o[0], o[1]);
+  }
+  case Index::Mod: {
+    Coordinates o = all();
+    return mod(o[0], o[1]);
+  }
   case Index::Product: {
     const Index *product = constant(1);
-    for (const Index *factor : all()) product = mul(product, factor);
+    for (const Index *factor : all())
+      product = mul(product, factor);
     return product;
   }
   case Index::Linear: {
     const Index *sum = constant(index->constant);
-    for (auto [term, coefficient] : llvm::zip_equal(all(), index->coefficients)) sum = add(sum, mul(constant(coefficient), term));
+    for (auto [term, coefficient] : llvm::zip_equal(all(), index->coefficients))
+      sum = add(sum, mul(constant(coefficient), term));
     return sum;
   }
   }
@@ -182,7 +197,8 @@ std::optional<int64_t> IndexContext::coefficientOf(const Index *index, AxisId ax
 
 void forEachAxis(const Index *index, llvm::function_ref<void(AxisId)> visit) {
   if (index->kind == Index::Axis) visit(index->axis);
-  for (const Index *operand : index->operands) forEachAxis(operand, visit);
+  for (const Index *operand : index->operands)
+    forEachAxis(operand, visit);
 }
 
 } // namespace intent::conversion

@@ -20,13 +20,13 @@ public:
   enum Kind { Constant, Axis, Leaf, Extent, Product, FloorDiv, Mod, Linear };
 
   Kind kind;
-  unsigned id = 0;                               // order of creation: makes normal forms deterministic
-  int64_t constant = 0;                          // Constant, Linear
-  AxisId axis = 0;                               // Axis: the position 0, 1, ... of an axis
-  mlir::Value value;                             // Leaf: an index value of the kernel ...
-  Coordinates operands;                          // Leaf: ... at these coordinates; Product, FloorDiv, Mod: operands; Linear: terms
-  llvm::SmallVector<int64_t, 4> coefficients;    // Linear
-  mlir::Attribute extent;                        // Extent: an atom (StringAttr)
+  unsigned id = 0;                            // order of creation: makes normal forms deterministic
+  int64_t constant = 0;                       // Constant, Linear
+  AxisId axis = 0;                            // Axis: the position 0, 1, ... of an axis
+  mlir::Value value;                          // Leaf: an index value of the kernel ...
+  Coordinates operands;                       // Leaf: ... at these coordinates; Product, FloorDiv, Mod: operands; Linear: terms
+  llvm::SmallVector<int64_t, 4> coefficients; // Linear
+  mlir::Attribute extent;                     // Extent: an atom (StringAttr)
 
   void Profile(llvm::FoldingSetNodeID &id) const;
   /// The value of a constant.

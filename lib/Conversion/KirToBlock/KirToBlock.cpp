@@ -3,9 +3,9 @@
 
 #include "Construct.h"
 #include "Groups.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -48,8 +48,10 @@ private:
         if (!atom.getValue().starts_with("?")) symbols.insert(ExprAttr::symbol(kernel.getContext(), atom.getValue()));
     };
     for (Type type : kernel.getArgumentTypes())
-      for (ExtentAttr extent : kir::shapeOf(type)) add(extent);
-    for (AxisId id = 0; id < facts.axisCount(); ++id) add(facts.axis(id).extent);
+      for (ExtentAttr extent : kir::shapeOf(type))
+        add(extent);
+    for (AxisId id = 0; id < facts.axisCount(); ++id)
+      add(facts.axis(id).extent);
     kernel.walk([&](kir::ExtentOp op) { add(op.getExtent()); });
     privates = llvm::to_vector(symbols);
   }
@@ -64,9 +66,11 @@ private:
         continue;
       }
       SmallVector<ExprAttr> shape;
-      for (ExtentAttr extent : view.getShape()) shape.push_back(launchExpr(extent));
-      entries.push_back(ViewArgumentAttr::get(kernel.getContext(), name, view.getElement(), shape, view.getAccess(), static_cast<bool>(kernel.getArgAttr(i, "kir.noalias")),
-                                              kernel.getArgAttrOfType<StringAttr>(i, "kir.alias"), kernel.getArgAttrOfType<ArrayAttr>(i, "kir.strides")));
+      for (ExtentAttr extent : view.getShape())
+        shape.push_back(launchExpr(extent));
+      entries.push_back(ViewArgumentAttr::get(
+          kernel.getContext(), name, view.getElement(), shape, view.getAccess(), static_cast<bool>(kernel.getArgAttr(i, "kir.noalias")),
+          kernel.getArgAttrOfType<StringAttr>(i, "kir.alias"), kernel.getArgAttrOfType<ArrayAttr>(i, "kir.strides")));
     }
     return builder.getArrayAttr(entries);
   }
@@ -83,7 +87,8 @@ private:
 
   // Two views may coincide when every element is read and written by the same lane, reads first; else they are apart.
   Overlap permission(Value a, Value b) {
-    if (kir::elementType(a.getType()) != kir::elementType(b.getType()) || kir::shapeOf(a.getType()) != kir::shapeOf(b.getType())) return Overlap::Disjoint;
+    if (kir::elementType(a.getType()) != kir::elementType(b.getType()) || kir::shapeOf(a.getType()) != kir::shapeOf(b.getType()))
+      return Overlap::Disjoint;
     if (facts.roots.empty()) return Overlap::Any;
     std::optional<Coordinates> at;
     SmallVector<AxisId> own;
@@ -99,8 +104,10 @@ private:
       if (!touches) continue;
       if (!effect->write()) return Overlap::Disjoint; // iterations of an ordered loop would meet
       SmallVector<AxisId> axes;
-      for (AxisId id : effect->parallel) axes.push_back(facts.find(id));
-      for (AxisId id : facts.axesOf(effect->op)) axes.push_back(facts.find(id));
+      for (AxisId id : effect->parallel)
+        axes.push_back(facts.find(id));
+      for (AxisId id : facts.axesOf(effect->op))
+        axes.push_back(facts.find(id));
       if (!first && axes != own) return Overlap::Disjoint;
       own = axes;
       first = false;
@@ -120,7 +127,8 @@ private:
       for (unsigned j = 0; j < i; ++j) {
         auto x = dyn_cast<kir::ViewType>(kernel.getArgumentTypes()[j]), y = dyn_cast<kir::ViewType>(kernel.getArgumentTypes()[i]);
         if (!x || !y || (x.getAccess() == intent::Access::In && y.getAccess() == intent::Access::In)) continue;
-        result.push_back(OverlapPermissionAttr::get(kernel.getContext(), builder.getStringAttr(kernel.getParameterName(j)), builder.getStringAttr(kernel.getParameterName(i)),
+        result.push_back(OverlapPermissionAttr::get(kernel.getContext(), builder.getStringAttr(kernel.getParameterName(j)),
+                                                    builder.getStringAttr(kernel.getParameterName(i)),
                                                     permission(kernel.getArgument(j), kernel.getArgument(i))));
       }
     return builder.getArrayAttr(result);
@@ -128,11 +136,13 @@ private:
 
   LogicalResult construct(const Variant &variant) {
     SmallVector<Attribute> parameters(variant.parameters.begin(), variant.parameters.end());
-    auto program = ProgramOp::create(builder, kernel.getLoc(), variant.name, variant.guard, builder.getArrayAttr(privates), builder.getArrayAttr(parameters), ConfigurationSetAttr(), StringAttr());
+    auto program = ProgramOp::create(builder, kernel.getLoc(), variant.name, variant.guard, builder.getArrayAttr(privates),
+                                     builder.getArrayAttr(parameters), ConfigurationSetAttr(), StringAttr());
     ::mlir::Block &body = program.getBody().emplaceBlock();
     for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
       Type type = kernel.getArgumentTypes()[i];
-      if (auto view = dyn_cast<kir::ViewType>(type)) type = block::ViewType::get(kernel.getContext(), view.getElement(), view.getShape().size());
+      if (auto view = dyn_cast<kir::ViewType>(type))
+        type = block::ViewType::get(kernel.getContext(), view.getElement(), view.getShape().size());
       body.addArgument(type, NameLoc::get(builder.getStringAttr(kernel.getParameterName(i)), kernel.getLoc()));
     }
     for (Attribute symbol : privates) {
@@ -155,7 +165,8 @@ private:
       program.walk([&](Operation *op) {
         if (isOpTriviallyDead(op)) dead.push_back(op);
       });
-      for (Operation *op : dead) op->erase();
+      for (Operation *op : dead)
+        op->erase();
     } while (!dead.empty());
     ::mlir::Block &body = program.getBody().front();
     unsigned publics = kernel.getNumArguments();
@@ -173,7 +184,8 @@ private:
     };
     program.walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
-        for (ExprAttr extent : extentsOf(type)) note(extent);
+        for (ExprAttr extent : extentsOf(type))
+          note(extent);
       if (auto param = dyn_cast<ParamOp>(op)) note(param.getValue());
       if (auto group = dyn_cast<GroupOp>(op)) note(group.getSize());
     });
@@ -220,6 +232,8 @@ LogicalResult convertKirToBlock(ModuleOp module, const KirToBlockOptions &option
   return cleanup.run(module);
 }
 
-std::unique_ptr<Pass> createKirToBlockPass(KirToBlockOptions options) { return std::make_unique<conversion::KirToBlockPass>(std::move(options)); }
+std::unique_ptr<Pass> createKirToBlockPass(KirToBlockOptions options) {
+  return std::make_unique<conversion::KirToBlockPass>(std::move(options));
+}
 
 } // namespace intent

@@ -9,7 +9,8 @@ namespace intent::conversion {
 
 SmallVector<AxisId> Construction::reducedClasses(Operation *op) {
   SmallVector<AxisId> classes;
-  for (AxisId id : facts.axesOf(op)) classes.push_back(facts.find(id));
+  for (AxisId id : facts.axesOf(op))
+    classes.push_back(facts.find(id));
   return classes;
 }
 
@@ -55,7 +56,8 @@ void Construction::close(Scope *scope, SmallVectorImpl<Value> &values, Location 
 FailureOr<Construction::Reals> Construction::combine(kir::ReduceOp op, Reals arguments, const DenseMap<Value, Real> &captured) {
   DenseMap<Value, Real> map(captured);
   ::mlir::Block &body = op.getCombine().front();
-  for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments)) map[argument] = real;
+  for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments))
+    map[argument] = real;
   for (Operation &inner : body.without_terminator()) {
     if (auto constantOp = dyn_cast<kir::ConstantOp>(inner)) {
       map[constantOp.getResult()] = constant(constantOp.getValue(), inner.getLoc());
@@ -64,13 +66,15 @@ FailureOr<Construction::Reals> Construction::combine(kir::ReduceOp op, Reals arg
     if (!isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(inner))
       return inner.emitError("shared gpu: a combine holds only element-wise work");
     Reals operands;
-    for (Value operand : inner.getOperands()) operands.push_back(map.lookup(operand));
+    for (Value operand : inner.getOperands())
+      operands.push_back(map.lookup(operand));
     FailureOr<Real> result = elementWise(&inner, operands);
     if (failed(result)) return failure();
     map[inner.getResult(0)] = *result;
   }
   Reals results;
-  for (Value value : body.getTerminator()->getOperands()) results.push_back(map.lookup(value));
+  for (Value value : body.getTerminator()->getOperands())
+    results.push_back(map.lookup(value));
   return results;
 }
 
@@ -81,7 +85,8 @@ FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, Axi
   return select(*valid, value, neutral, loc);
 }
 
-FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals values, ArrayRef<Real> identities, AxisId id, const DenseMap<Value, Real> &captured) {
+FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals values, ArrayRef<Real> identities, AxisId id,
+                                                         const DenseMap<Value, Real> &captured) {
   Location loc = op.getLoc();
   SmallVector<AxisId, 4> axes = unite(values);
   if (!llvm::is_contained(axes, id)) axes.push_back(id);
@@ -110,7 +115,8 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
   FailureOr<Reals> combined = combine(op, arguments, captured);
   if (failed(combined)) return failure();
   SmallVector<Value> yields;
-  for (const Real &real : *combined) yields.push_back(real.value);
+  for (const Real &real : *combined)
+    yields.push_back(real.value);
   YieldOp::create(builder, loc, yields);
   setInsertionPoint();
   Reals reals;
@@ -198,7 +204,8 @@ FailureOr<Construction::Reals> Construction::accumulate(const Demand &demand, co
 Real Construction::transposed(const Real &value, ArrayRef<AxisId> axes, Location loc) {
   if (ArrayRef(value.axes) == axes) return value;
   SmallVector<int64_t> permutation;
-  for (AxisId id : axes) permutation.push_back(llvm::find(value.axes, id) - value.axes.begin());
+  for (AxisId id : axes)
+    permutation.push_back(llvm::find(value.axes, id) - value.axes.begin());
   Real result = value;
   result.axes.assign(axes.begin(), axes.end());
   Type type = FragmentType::get(builder.getContext(), elementType(value.value.getType()), extents(axes));
@@ -213,7 +220,8 @@ Real Construction::sumLanes(Real value, AxisId id, Location loc) {
   axes.erase(at);
   Type element = elementType(value.value.getType());
   Real zero = constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc);
-  auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(axes))}, ValueRange{value.value}, ValueRange{zero.value}, axis);
+  auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(axes))}, ValueRange{value.value},
+                                 ValueRange{zero.value}, axis);
   ::mlir::Block &body = reduce.getCombine().emplaceBlock();
   Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
   builder.setInsertionPointToEnd(&body);
@@ -244,7 +252,8 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
   }
   auto freeOf = [&](const Real &real) {
     SmallVector<AxisId, 4> free(real.axes);
-    for (AxisId k : lanes) llvm::erase(free, k);
+    for (AxisId k : lanes)
+      llvm::erase(free, k);
     return free;
   };
   SmallVector<AxisId, 4> left = freeOf(lhs), right = freeOf(rhs);
@@ -327,7 +336,8 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
   if (!opened.empty()) {
     size_t next = 0;
     for (Reals &start : accumulators)
-      for (Real &real : start) real.value = carries[next++];
+      for (Real &real : start)
+        real.value = carries[next++];
   }
   SmallVector<Reals, 0> results;
   for (auto [demand, start] : llvm::zip_equal(reductions, accumulators)) {
@@ -339,8 +349,10 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
   SmallVector<Value> yields;
   if (!opened.empty())
     for (auto [result, start] : llvm::zip_equal(results, accumulators))
-      for (auto [real, carried] : llvm::zip_equal(result, start)) yields.push_back(align(real, carried.axes, loc));
-  for (Scope *scope : llvm::reverse(opened)) close(scope, yields, loc);
+      for (auto [real, carried] : llvm::zip_equal(result, start))
+        yields.push_back(align(real, carried.axes, loc));
+  for (Scope *scope : llvm::reverse(opened))
+    close(scope, yields, loc);
   current = home;
   innermost = outer;
   setInsertionPoint();
@@ -369,7 +381,9 @@ FailureOr<Real> Construction::structured(const Demand &demand) {
   SmallVector<Demand> reductions{demand};
   if (llvm::any_of(classes, [&](AxisId id) { return !isComplete(id); }))
     for (const Demand &other : needed.order) // what the same traversal can compute
-      if (canJoin(other, classes, reductions) && llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); })) reductions.push_back(other);
+      if (canJoin(other, classes, reductions) &&
+          llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); }))
+        reductions.push_back(other);
   if (failed(traverse(reductions, classes, {}))) return failure();
   return current->memo.at(demand);
 }
@@ -385,22 +399,27 @@ SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(kir::ForOp loop) {
   SmallVector<llvm::SetVector<unsigned>> uses(count);
   for (unsigned i = 0; i < count; ++i) {
     Coordinates at;
-    for (AxisId id : facts.carryAxes(loop, i)) at.push_back(facts.position(id));
+    for (AxisId id : facts.carryAxes(loop, i))
+      at.push_back(facts.position(id));
     Demand next(body.getTerminator()->getOperand(i), at);
     for (const Demand &demand : {Demand(loop.getInits()[i], at), next})
       for (AxisId id : facts.freeAxes(demand))
         if (id != ordered) free[i].insert(id);
-    for (AxisId id : facts.carryAxes(loop, i)) free[i].insert(facts.find(id));
+    for (AxisId id : facts.carryAxes(loop, i))
+      free[i].insert(facts.find(id));
     DemandSet seen;
     facts.reach(next, seen);
     for (const Demand &demand : seen.order)
-      if (auto argument = dyn_cast<BlockArgument>(demand.first); argument && argument.getOwner() == &body && argument.getArgNumber() > 0) uses[i].insert(argument.getArgNumber() - 1);
+      if (auto argument = dyn_cast<BlockArgument>(demand.first); argument && argument.getOwner() == &body && argument.getArgNumber() > 0)
+        uses[i].insert(argument.getArgNumber() - 1);
   }
   for (size_t round = 0; round < count; ++round)
     for (unsigned i = 0; i < count; ++i)
       for (unsigned j : uses[i]) // a reduction over the other's own axes leaves only the rest
         for (AxisId id : free[j])
-          if (i != j && !llvm::is_contained(facts.carryAxes(loop, j), id) && llvm::none_of(facts.carryAxes(loop, j), [&](AxisId a) { return facts.find(a) == id; })) free[i].insert(id);
+          if (i != j && !llvm::is_contained(facts.carryAxes(loop, j), id) &&
+              llvm::none_of(facts.carryAxes(loop, j), [&](AxisId a) { return facts.find(a) == id; }))
+            free[i].insert(id);
   SmallVector<SmallVector<AxisId, 4>> lanes;
   for (auto &set : free) {
     AxisSet axes(set.begin(), set.end());

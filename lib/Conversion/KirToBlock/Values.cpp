@@ -40,7 +40,8 @@ void Construction::setInsertionPoint() {
     return;
   }
   Scope *child = innermost;
-  while (child->parent != current) child = child->parent;
+  while (child->parent != current)
+    child = child->parent;
   builder.setInsertionPoint(child->owner);
 }
 
@@ -58,7 +59,8 @@ Real Construction::indexConstant(int64_t value, Location loc) { return constant(
 
 SmallVector<ExprAttr> Construction::extents(ArrayRef<AxisId> axes) {
   SmallVector<ExprAttr> result;
-  for (AxisId id : axes) result.push_back(lookup(id)->lanes);
+  for (AxisId id : axes)
+    result.push_back(lookup(id)->lanes);
   return result;
 }
 
@@ -73,7 +75,8 @@ SmallVector<AxisId, 4> Construction::unite(ArrayRef<Real> reals) {
 
 static SmallVector<int64_t> positionsIn(ArrayRef<AxisId> own, ArrayRef<AxisId> axes) {
   SmallVector<int64_t> positions;
-  for (AxisId id : own) positions.push_back(llvm::find(axes, id) - axes.begin());
+  for (AxisId id : own)
+    positions.push_back(llvm::find(axes, id) - axes.begin());
   return positions;
 }
 
@@ -85,7 +88,8 @@ Value Construction::align(const Real &real, ArrayRef<AxisId> axes, Location loc)
 
 ArrayAttr Construction::alignment(ArrayRef<Real> reals, ArrayRef<AxisId> axes) {
   SmallVector<Attribute> lists;
-  for (const Real &real : reals) lists.push_back(builder.getI64ArrayAttr(positionsIn(real.axes, axes)));
+  for (const Real &real : reals)
+    lists.push_back(builder.getI64ArrayAttr(positionsIn(real.axes, axes)));
   return builder.getArrayAttr(lists);
 }
 
@@ -142,7 +146,8 @@ Real Construction::position(AxisId id, Location loc) {
   if (!binding->lanes) return real;
   real.axes = {id};
   Value one = indexConstant(1, loc).value;
-  real.value = LanesOp::create(builder, named(id, "", loc), FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), binding->base, one);
+  real.value = LanesOp::create(builder, named(id, "", loc),
+                               FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), binding->base, one);
   return real;
 }
 
@@ -169,10 +174,12 @@ FailureOr<Real> Construction::realiseIndex(const Index *node, Location loc) {
     const Index *top = stack.pop_back_val();
     if (top->kind == Index::Axis) add(facts.find(top->axis));
     if (top->kind == Index::Leaf)
-      for (AxisId id : facts.freeAxes({top->value, top->operands})) add(id);
+      for (AxisId id : facts.freeAxes({top->value, top->operands}))
+        add(id);
     if (top->kind == Index::Extent)
       if (Value atom = facts.atomValue(cast<StringAttr>(top->extent).getValue()))
-        for (AxisId id : facts.freeAxes({atom, {}})) add(id);
+        for (AxisId id : facts.freeAxes({atom, {}}))
+          add(id);
     llvm::append_range(stack, top->operands);
   }
   Scope *scope = scopeOf(axes);
@@ -211,7 +218,8 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
     }
     return *product;
   }
-  case Index::FloorDiv: case Index::Mod: {
+  case Index::FloorDiv:
+  case Index::Mod: {
     FailureOr<Real> a = realiseIndex(node->operands[0], loc), b = realiseIndex(node->operands[1], loc);
     if (failed(a) || failed(b)) return failure();
     return binary(node->kind == Index::Mod ? BinaryKind::Mod : BinaryKind::FloorDiv, *a, *b, loc);
@@ -243,7 +251,8 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
     addTerm(*real, coefficient);
   }
   if (node->constant || !sum) {
-    if (sum && node->constant < 0 && node->constant != INT64_MIN) sum = binary(BinaryKind::Sub, *sum, indexConstant(-node->constant, loc), loc);
+    if (sum && node->constant < 0 && node->constant != INT64_MIN)
+      sum = binary(BinaryKind::Sub, *sum, indexConstant(-node->constant, loc), loc);
     else sum = sum ? binary(BinaryKind::Add, *sum, indexConstant(node->constant, loc), loc) : indexConstant(node->constant, loc);
   }
   if (!lanes) return *sum;
@@ -260,13 +269,15 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
   Real start = binary(BinaryKind::Add, step == 1 ? base : binary(BinaryKind::Mul, base, indexConstant(step, loc), loc), *sum, loc);
   Real result;
   result.axes = {id};
-  result.value = LanesOp::create(builder, loc, FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}), start.value, indexConstant(step, loc).value);
+  result.value = LanesOp::create(builder, loc, FragmentType::get(builder.getContext(), builder.getIndexType(), {binding->lanes}),
+                                 start.value, indexConstant(step, loc).value);
   return result;
 }
 
 //===- accesses ----------------------------------------------------------------------------------------===//
 
-FailureOr<Construction::Accessed> Construction::access(Type view, ArrayRef<const Index *> coordinates, ArrayRef<Real> others, ArrayRef<Condition> conditions, Location loc) {
+FailureOr<Construction::Accessed> Construction::access(Type view, ArrayRef<const Index *> coordinates, ArrayRef<Real> others,
+                                                       ArrayRef<Condition> conditions, Location loc) {
   Accessed result;
   for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(view))) {
     FailureOr<Real> real = realiseIndex(at, loc);
@@ -298,7 +309,8 @@ FailureOr<Construction::Accessed> Construction::access(Type view, ArrayRef<const
 
 static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
   SmallVector<Value> values;
-  for (const Real &real : reals) values.push_back(real.value);
+  for (const Real &real : reals)
+    values.push_back(real.value);
   return values;
 }
 
@@ -311,8 +323,8 @@ FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coo
   Real fill = constant(zero, loc), result;
   result.axes = at->axes;
   Value view = program.getBody().getArgument(cast<BlockArgument>(read.getView()).getArgNumber());
-  result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at->axes)), view, valuesOf(at->coordinates), valuesOf(at->valid), fill.value,
-                                alignment(at->coordinates, at->axes), alignment(at->valid, at->axes));
+  result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at->axes)), view, valuesOf(at->coordinates),
+                                valuesOf(at->valid), fill.value, alignment(at->coordinates, at->axes), alignment(at->valid, at->axes));
   result.zero.insert(at->axes.begin(), at->axes.end());
   return result;
 }
@@ -333,13 +345,15 @@ FailureOr<Real> Construction::elementWise(Operation *op, Reals operands) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<kir::UnaryOp>([&](kir::UnaryOp o) {
         result.value = UnaryOp::create(builder, loc, type, o.getKind(), values[0], o.getApproximate(), o.getFlushToZero());
-        if (llvm::is_contained({UnaryKind::Abs, UnaryKind::Sqrt, UnaryKind::Floor, UnaryKind::Ceil, UnaryKind::Neg}, o.getKind())) result.zero = commonZeros(operands, result.axes);
+        if (llvm::is_contained({UnaryKind::Abs, UnaryKind::Sqrt, UnaryKind::Floor, UnaryKind::Ceil, UnaryKind::Neg}, o.getKind()))
+          result.zero = commonZeros(operands, result.axes);
       })
       .Case<kir::BinaryOp>([&](kir::BinaryOp o) {
         result.value = BinaryOp::create(builder, loc, type, o.getKind(), values[0], values[1], o.getApproximate(), o.getFlushToZero());
         if (keepsZero(o.getKind())) result.zero = commonZeros(operands, result.axes);
       })
-      .Case<kir::CompareOp>([&](kir::CompareOp o) { result.value = CompareOp::create(builder, loc, type, o.getPredicate(), values[0], values[1]); })
+      .Case<kir::CompareOp>(
+          [&](kir::CompareOp o) { result.value = CompareOp::create(builder, loc, type, o.getPredicate(), values[0], values[1]); })
       .Case<kir::FmaOp>([&](kir::FmaOp) { result.value = FmaOp::create(builder, loc, type, values[0], values[1], values[2]); })
       .Case<kir::SelectOp>([&](kir::SelectOp) {
         result.value = SelectOp::create(builder, loc, type, values[0], values[1], values[2]);
@@ -372,7 +386,8 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
       real.value = program.getBody().getArgument(argument.getArgNumber());
       return real;
     }
-    if (!isa<kir::ForOp>(argument.getOwner()->getParentOp()) || argument.getArgNumber() == 0) return realiseIndex(facts.indexOf(value, coordinates), value.getLoc());
+    if (!isa<kir::ForOp>(argument.getOwner()->getParentOp()) || argument.getArgNumber() == 0)
+      return realiseIndex(facts.indexOf(value, coordinates), value.getLoc());
     return emitError(value.getLoc(), "shared gpu: a loop carry is read at coordinates that are not its own axes");
   }
   Operation *op = value.getDefiningOp();
@@ -410,7 +425,8 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
     if (failed(lhs) || failed(rhs) || failed(last)) return failure();
     return select(compare(ComparePredicate::Eq, *last, indexConstant(0, loc), loc), *lhs, *rhs, loc);
   }
-  if (isa<kir::BroadcastOp, kir::TransposeOp, kir::ReshapeOp, kir::ExtractOp>(op)) return realise(facts.children(demand).back()); // only maps
+  if (isa<kir::BroadcastOp, kir::TransposeOp, kir::ReshapeOp, kir::ExtractOp>(op))
+    return realise(facts.children(demand).back()); // only maps
   if (isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(op)) {
     Reals operands;
     for (Value operand : op->getOperands()) {

@@ -1,0 +1,183 @@
+// What covers are chosen from: the classes of a group and what its values do with them.
+#include "GroupFacts.h"
+
+#include "Groups.h"
+#include <functional>
+
+using namespace mlir;
+using intent::kir::ForOp;
+
+namespace intent::conversion {
+
+/// A constant extent up to this is walked point by point: lanes would mostly be padding.
+static constexpr int64_t pointExtent = 8;
+
+bool isPointExtent(Facts &facts, AxisId id) {
+  std::optional<int64_t> extent = facts.axis(id).extent.getConstant();
+  return extent && *extent <= pointExtent;
+}
+
+static void addUniform(Facts &facts, GroupFacts &group, AxisId axis) {
+  auto leaves = [&](const Index *node) {
+    forEachAxis(node, [&](AxisId id) { group.uniform.insert(facts.find(id)); });
+    SmallVector<const Index *> stack{node};
+    while (!stack.empty()) {
+      const Index *top = stack.pop_back_val();
+      if (top->kind == Index::Leaf)
+        for (AxisId id : facts.freeAxes({top->value, top->operands}))
+          group.uniform.insert(id);
+      if (top->kind == Index::Extent)
+        if (Value atom = facts.atomValue(cast<StringAttr>(top->extent).getValue()))
+          for (AxisId id : facts.freeAxes({atom, {}}))
+            group.uniform.insert(id);
+      llvm::append_range(stack, top->operands);
+    }
+  };
+  leaves(facts.index.extent(facts.axis(axis).extent));
+  if (facts.axis(axis).kind == Axis::Ordered)
+    for (const Index *node : {facts.axis(axis).start, facts.axis(axis).step})
+      leaves(node);
+}
+
+// Lane axes of contractions: the last free class of each operand that the other does not have.
+static void findContractionLanes(Facts &facts, GroupFacts &group) {
+  for (const Demand &demand : group.demands.order) {
+    auto contract = demand.first.getDefiningOp<kir::ContractOp>();
+    if (!contract) continue;
+    auto [lhs, rhs] = facts.contractCoordinates(contract, demand.second);
+    AxisSet left = facts.freeAxes({contract.getLhs(), lhs}), right = facts.freeAxes({contract.getRhs(), rhs});
+    auto lanes = [&](const Coordinates &at, const AxisSet &mine, const AxisSet &other) {
+      AxisId found = ~0u;
+      for (const Index *c : at)
+        forEachAxis(c, [&](AxisId id) {
+          if (llvm::is_contained(mine, id) && !llvm::is_contained(other, id) && !group.uniform.contains(id) &&
+              !group.ordered.contains(id) && !isPointExtent(facts, id))
+            found = id;
+        });
+      return found;
+    };
+    AxisId m = lanes(lhs, left, right), n = lanes(rhs, right, left);
+    if (m == ~0u || n == ~0u) continue;
+    if (group.lhsFree == ~0u) {
+      group.lhsFree = m;
+      group.rhsFree = n;
+    }
+  }
+}
+
+// A class that a second traversal walks again: what a resident cover saves.
+static void findRevisited(Facts &facts, GroupFacts &group) {
+  for (AxisId id : group.classes) {
+    auto deep = [&](const Demand &demand) { return llvm::is_contained(facts.freeAxes(demand), id) && facts.depth(demand, id) > 0; };
+    bool again = false;
+    for (Effect *effect : group.effects)
+      forEachWrite(effect, [&](Effect *write) { again |= llvm::any_of(write->roots, deep); });
+    for (const Demand &demand : group.demands.order)
+      if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op))
+        again |= llvm::any_of(facts.children(demand), deep);
+    if (again) group.revisited.insert(id);
+  }
+}
+
+GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
+  GroupFacts group;
+  group.effects.assign(effects.begin(), effects.end());
+  auto addClass = [&](AxisId id) { group.classes.insert(facts.find(id)); };
+  std::function<void(Effect *)> visit = [&](Effect *effect) {
+    for (AxisId id : effect->parallel)
+      addClass(id);
+    for (AxisId id : facts.axesOf(effect->op)) {
+      addClass(id);
+      addUniform(facts, group, id);
+      if (isa<ForOp>(effect->op)) group.ordered.insert(facts.find(id));
+    }
+    if (auto loop = dyn_cast<ForOp>(effect->op))
+      for (unsigned i = 0; i < loop.getInits().size(); ++i)
+        for (AxisId id : facts.carryAxes(loop, i)) {
+          addClass(id);
+          group.complete.insert(facts.find(id));
+        }
+    for (Effect *child : effect->children)
+      visit(child);
+  };
+  for (Effect *effect : effects) {
+    visit(effect);
+    for (const Demand &demand : facts.demandsOf(effect).order)
+      group.demands.insert(demand);
+  }
+  for (const Demand &demand : group.demands.order) {
+    for (AxisId id : facts.freeAxes(demand))
+      addClass(id);
+    Operation *op = demand.first.getDefiningOp();
+    if (!op) continue;
+    if (isa<kir::ReduceOp, kir::ContractOp>(op))
+      for (AxisId id : facts.axesOf(op)) {
+        addClass(id);
+        addUniform(facts, group, id);
+        group.reduced.insert(facts.find(id));
+        if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
+      }
+    if (auto loop = dyn_cast<ForOp>(op)) {
+      group.ordered.insert(facts.find(facts.axesOf(op)[0]));
+      addClass(facts.axesOf(op)[0]);
+      addUniform(facts, group, facts.axesOf(op)[0]);
+      // A reduction over a carry's axis inside its loop needs all members at once.
+      for (unsigned i = 0; i < loop.getInits().size(); ++i)
+        for (AxisId carry : facts.carryAxes(loop, i)) {
+          addClass(carry);
+          AxisId ordered = facts.find(facts.axesOf(op)[0]);
+          for (const Demand &inner : group.demands.order)
+            if (Operation *o = inner.first.getDefiningOp();
+                o && isa<kir::ReduceOp, kir::ContractOp>(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
+                llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
+              group.complete.insert(facts.find(carry));
+        }
+    }
+  }
+  group.program = programAxes(facts, effects, group.reduced);
+  for (Effect *effect : effects)
+    for (const Access &access : accessesOf(facts, effect))
+      if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
+  for (AxisId id : group.program)
+    group.complete.remove(id);
+  findContractionLanes(facts, group);
+  findRevisited(facts, group);
+  return group;
+}
+
+// Fragment axes in one order that contractions like (m < k < n), then accesses, then the program.
+SmallVector<AxisId> fragmentOrder(Facts &facts, const GroupFacts &group) {
+  std::map<AxisId, std::set<AxisId>> before; // before[b] holds every a < b
+  auto add = [&](AxisId a, AxisId b) {
+    if (a == b || before[a].count(b)) return;
+    std::set<AxisId> left = before[a];
+    left.insert(a);
+    for (AxisId id : group.classes)
+      if (id == b || before[id].count(b)) before[id].insert(left.begin(), left.end());
+  };
+  for (const Demand &demand : group.demands.order)
+    if (auto contract = demand.first.getDefiningOp<kir::ContractOp>()) {
+      auto [lhs, rhs] = facts.contractCoordinates(contract, demand.second);
+      AxisSet left = facts.freeAxes({contract.getLhs(), lhs}), right = facts.freeAxes({contract.getRhs(), rhs});
+      for (AxisId k : facts.axesOf(contract)) {
+        AxisId reduced = facts.find(k);
+        for (AxisId id : left)
+          if (id != reduced) add(id, reduced);
+        for (AxisId id : right)
+          if (id != reduced && !llvm::is_contained(left, id)) add(reduced, id);
+      }
+    }
+  for (Effect *effect : group.effects)
+    for (const Access &access : accessesOf(facts, effect)) {
+      SmallVector<AxisId> along;
+      for (const Index *c : access.coordinates)
+        forEachAxis(c, [&](AxisId id) { along.push_back(id); });
+      for (size_t i = 1; i < along.size(); ++i)
+        add(along[i - 1], along[i]);
+    }
+  SmallVector<AxisId> order(group.classes.begin(), group.classes.end());
+  llvm::stable_sort(order, [&](AxisId a, AxisId b) { return before[a].size() < before[b].size(); });
+  return order;
+}
+
+} // namespace intent::conversion

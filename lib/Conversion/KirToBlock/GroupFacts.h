@@ -1,0 +1,29 @@
+#ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_GROUPFACTS_H
+#define INTENT_LIB_CONVERSION_KIRTOBLOCK_GROUPFACTS_H
+
+#include "Facts.h"
+
+namespace intent::conversion {
+
+/// Facts about one group that every variant shares.
+struct GroupFacts {
+  llvm::SmallVector<Effect *> effects;
+  DemandSet demands;
+  llvm::SetVector<AxisId> classes, reduced, contracted, uniform, ordered, complete, revisited;
+  llvm::SmallVector<AxisId> program;
+  AxisId lhsFree = ~0u, rhsFree = ~0u; // the lane axes of the group's contractions
+  llvm::SetVector<AxisId> dense;       // classes on the last axis of some load or store
+};
+
+/// Classes, reductions, control and contractions of the effects of one group.
+GroupFacts factsOf(Facts &facts, llvm::ArrayRef<Effect *> effects);
+
+/// Fragment axes in one order that contractions like (m < k < n), then accesses, then the program.
+llvm::SmallVector<AxisId> fragmentOrder(Facts &facts, const GroupFacts &group);
+
+/// True for a constant extent that is walked point by point.
+bool isPointExtent(Facts &facts, AxisId id);
+
+} // namespace intent::conversion
+
+#endif
