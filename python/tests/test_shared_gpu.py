@@ -67,3 +67,16 @@ def test_serial_guard():
     gpu = intent.generate(single_instance, "triton:sm_90").metadata["variants"]
     assert [v["guard"] for v in gpu] == ['le(mul("M", "N"), 65536)']
     assert [v["guard"] for v in intent.generate(single_instance, "host").metadata["variants"]] == [None]
+
+
+def test_outside_every_guard():
+    """A call that no variant admits is one error that says the rule and the extents."""
+    from intent.runtime import binding, interface
+    import numpy as np
+
+    metadata = intent.generate(single_instance, "triton:sm_90").metadata
+    binder = binding.Plan(interface.read(metadata), "cpu")
+    assert binder.bind([np.zeros((256, 256), np.float32), np.zeros((), np.float32)])
+    with pytest.raises(intent.CallError, match="no variant of the program admits this call") as error:
+        binder.bind([np.zeros((256, 257), np.float32), np.zeros((), np.float32)])
+    assert error.value.expected == 'le(mul("M", "N"), 65536) (tiled)' and error.value.actual == "M = 256, N = 257"

@@ -71,7 +71,7 @@ class Plan:
         self._layouts: dict = {}
 
     def _mentioned_symbols(self):
-        expressions = [condition for condition, _ in self.interface.checks]
+        expressions = [condition for condition, _ in self.interface.checks] + [guard for _, guard in self.interface.guards]
         for _, view in self.views:
             expressions += view.shape
             expressions += [item for item in view.strides or () if item is not None]
@@ -187,8 +187,16 @@ class Plan:
         self._bind_symbols(described, symbols)
         for condition, message in self.interface.checks:
             self._check_condition(condition, message, symbols)
+        self._check_guards(symbols)
         spans = [memory.span(a.extents, a.byte_strides, a.itemsize) for a in described]
         return Layout([a.extents for a in described], [a.strides for a in described], spans, [a.itemsize for a in described], symbols, device)
+
+    def _check_guards(self, symbols):
+        guards = self.interface.guards
+        if guards and not any(guard.evaluate(symbols) for _, guard in guards):
+            used = sorted(set().union(*(guard.symbols for _, guard in guards)))
+            raise CallError("no variant of the program admits this call", expected=" or ".join(f"{guard.text} ({name})" for name, guard in guards),
+                            actual=", ".join(f"{name} = {symbols.get(name)}" for name in used))
 
     def _check_device(self, described):
         first = None

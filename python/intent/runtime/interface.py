@@ -39,11 +39,13 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Interface:
-    """`parameters` in author order; `checks` as (Expression, message); `overlaps` as {(earlier name, later name): permission}."""
+    """`parameters` in author order; `checks` as (Expression, message); `overlaps` as {(earlier name, later name): permission};
+    `guards` as (variant, Expression), none where some variant admits every call."""
 
     parameters: tuple
     checks: tuple
     overlaps: dict
+    guards: tuple = ()
 
     @property
     def views(self):
@@ -51,7 +53,7 @@ class Interface:
 
 
 def read(metadata) -> Interface:
-    """Reads the `params`, `checks` and `overlaps` of an interface. InternalError if they do not have the documented form."""
+    """Reads the `params`, `checks`, `overlaps` and variants' guards of an interface. InternalError if they do not have the documented form."""
     try:
         parameters = tuple(_parameter(entry) for entry in metadata["params"])
         checks = tuple((parse(entry["condition"]), entry["message"]) for entry in metadata.get("checks", ()))
@@ -62,7 +64,10 @@ def read(metadata) -> Interface:
             if entry["permission"] not in PERMISSIONS:
                 raise ValueError(f"unknown overlap permission {entry['permission']!r}")
             overlaps[pair] = entry["permission"]
-        return Interface(parameters, checks, overlaps)
+        variants = metadata.get("variants") or ()
+        open_to_all = any(variant.get("guard") is None for variant in variants)
+        guards = () if open_to_all else tuple((variant["name"], parse(variant["guard"])) for variant in variants)
+        return Interface(parameters, checks, overlaps, guards)
     except (KeyError, TypeError, ValueError, ExpressionError) as error:
         raise InternalError(f"malformed interface metadata: {type(error).__name__}: {error}") from error
 
