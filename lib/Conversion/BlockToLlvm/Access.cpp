@@ -153,15 +153,22 @@ void Nest::writeViewAcross(StoreOp store, MutableArrayRef<LV> square) {
   }
 }
 
-void Codegen::emitScalarLoad(LoadOp op) {
-  const View &source = views[op.getView()];
+template <typename Access>
+std::pair<LV, LV> Codegen::scalarAddress(Access op) {
+  const auto &view = views[op.getView()];
   Type element = op.getView().getType().getElement();
-  LV pointer = source.data, active = nullptr;
-  for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), source.strides))
+  LV pointer = view.data, active = nullptr;
+  for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), view.strides))
     pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
   for (Value mask : op.getValidity())
     active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
   if (active) pointer = b.CreateSelect(active, pointer, scratch);
+  return {pointer, active};
+}
+
+void Codegen::emitScalarLoad(LoadOp op) {
+  Type element = op.getView().getType().getElement();
+  auto [pointer, active] = scalarAddress(op);
   LV value = scalars.fromMemory(element, b.CreateAlignedLoad(scalars.memoryType(element), pointer, llvm::Align(storageBytes(element))));
   define(op.getResult(), active ? b.CreateSelect(active, value, scalar(op.getFill())) : value);
 }
@@ -183,14 +190,8 @@ static std::optional<unsigned> axisAcross(Codegen &cg, const Nest &nest, StoreOp
 
 void Codegen::emitStore(StoreOp op) {
   if (!isa<FragmentType>(op.getValue().getType())) {
-    const View &target = views[op.getView()];
     Type element = op.getView().getType().getElement();
-    LV pointer = target.data, active = nullptr;
-    for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), target.strides))
-      pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
-    for (Value mask : op.getValidity())
-      active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
-    if (active) pointer = b.CreateSelect(active, pointer, scratch);
+    LV pointer = scalarAddress(op).first;
     b.CreateAlignedStore(scalars.toMemory(element, scalar(op.getValue())), pointer, llvm::Align(storageBytes(element)));
     return;
   }

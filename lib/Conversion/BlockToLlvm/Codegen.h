@@ -45,6 +45,9 @@ public:
 
   //===- sinks ------------------------------------------------------------------------------------------===//
   void emitStore(StoreOp op);
+  /// Where a scalar access goes and whether it is active (null: always); an inactive one goes to scratch memory.
+  template <typename Access>
+  std::pair<llvm::Value *, llvm::Value *> scalarAddress(Access op);
   void emitScalarLoad(LoadOp op);
   void emitReduce(ReduceOp op);
   void emitContract(ContractOp op);
