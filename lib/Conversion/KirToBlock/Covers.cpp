@@ -144,7 +144,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   auto keepInnermost = [&](ArrayRef<AxisId> own) {
     AxisId inner = ~0u;
     for (AxisId id : own)
-      if (!isPointExtent(facts, facts.find(id)) && !g.uniform.contains(facts.find(id)) && (inner == ~0u || g.dense.contains(facts.find(id))))
+      if (!isPointExtent(facts, facts.find(id)) && !g.uniform.contains(facts.find(id)) &&
+          (inner == ~0u || g.dense.contains(facts.find(id))))
         inner = facts.find(id);
     for (AxisId id : own)
       if (facts.find(id) != inner) outerAxes.insert(facts.find(id));
@@ -161,7 +162,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       keepInnermost(free);
     });
   auto walksPoints = [&](AxisId id) {
-    return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(facts, id) || (outerAxes.contains(id) && !g.complete.contains(id));
+    return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(facts, id) ||
+           (outerAxes.contains(id) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
   auto besideDense = [&](AxisId id) {
@@ -309,7 +311,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     bool edges = false;
     for (Effect *a : effects)
       for (Effect *b : effects)
-        edges |= a != b && haveEdge(facts, accessesOf(facts, a), accessesOf(facts, b));
+        edges |= a != b && haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b));
     if (!whole.program.empty() || effects.size() == 1 || edges) {
       groups.push_back(std::move(whole));
       continue;

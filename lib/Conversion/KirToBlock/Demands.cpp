@@ -78,8 +78,7 @@ const Index *Facts::indexOf(Value value, ArrayRef<const Index *> coordinates) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) return indexOf(broadcast.getValue(), throughBroadcast(broadcast, coordinates, index));
   if (auto transpose = dyn_cast<TransposeOp>(op)) return indexOf(transpose.getValue(), throughTranspose(transpose, coordinates));
   if (auto reshape = dyn_cast<ReshapeOp>(op)) return indexOf(reshape.getValue(), throughReshape(reshape, coordinates, index));
-  if (auto extract = dyn_cast<ExtractOp>(op))
-    return indexOf(extract.getSource(), viewCoordinates(extract, extract.getIndices(), coordinates));
+  if (auto extract = dyn_cast<ExtractOp>(op)) return indexOf(extract.getSource(), viewCoordinates(extract.getIndices(), coordinates));
   if (auto unary = dyn_cast<UnaryOp>(op); unary && unary.getKind() == UnaryKind::Neg)
     return index.sub(index.constant(0), operand(unary.getValue()));
   if (auto binary = dyn_cast<BinaryOp>(op)) {
@@ -96,7 +95,7 @@ const Index *Facts::indexOf(Value value, ArrayRef<const Index *> coordinates) {
   return index.leaf(value, coordinates);
 }
 
-Coordinates Facts::viewCoordinates(Operation *, ValueRange indices, ArrayRef<const Index *> coordinates) {
+Coordinates Facts::viewCoordinates(ValueRange indices, ArrayRef<const Index *> coordinates) {
   Coordinates result;
   size_t next = 0;
   std::optional<size_t> joint;
@@ -124,7 +123,7 @@ Coordinates Facts::writeCoordinates(WriteOp write) {
   Coordinates at;
   for (AxisId id : axesOf(write))
     at.push_back(position(id));
-  return viewCoordinates(write, write.getIndices(), at);
+  return viewCoordinates(write.getIndices(), at);
 }
 
 void Facts::addLeaves(const Index *node, SmallVectorImpl<Demand> &out) {
@@ -162,11 +161,11 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
       .Case<ReadOp>([&](ReadOp read) {
         if (std::optional<Demand> stored = forwarded(read, coordinates)) out.push_back(*stored);
         else
-          for (const Index *at : viewCoordinates(read, read.getIndices(), coordinates))
+          for (const Index *at : viewCoordinates(read.getIndices(), coordinates))
             addLeaves(at, out);
       })
       .Case<ExtractOp>([&](ExtractOp extract) {
-        Coordinates at = viewCoordinates(extract, extract.getIndices(), coordinates);
+        Coordinates at = viewCoordinates(extract.getIndices(), coordinates);
         for (const Index *c : at)
           addLeaves(c, out);
         pull(extract.getSource(), at);
@@ -278,7 +277,7 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
     }
   } else if (auto read = dyn_cast<ReadOp>(op)) {
     if (!forwarded(read, coordinates))
-      for (const Index *c : viewCoordinates(read, read.getIndices(), coordinates))
+      for (const Index *c : viewCoordinates(read.getIndices(), coordinates))
         own(c);
   } else if (isa<ExtractOp, JoinOp>(op)) {
     for (const Index *c : coordinates)
@@ -298,6 +297,17 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
       own(c);
   }
   return freeOf.emplace(demand, std::move(free)).first->second;
+}
+
+AxisSet Facts::freeAxes(const Index *node) {
+  AxisSet free;
+  SmallVector<Demand> leaves;
+  addLeaves(node, leaves);
+  forEachAxis(node, [&](AxisId id) { merge(free, find(id)); });
+  for (const Demand &leaf : leaves)
+    for (AxisId id : freeAxes(leaf))
+      merge(free, id);
+  return free;
 }
 
 unsigned Facts::depth(const Demand &demand, AxisId id) {
@@ -324,7 +334,7 @@ void Facts::reach(const Demand &root, DemandSet &seen) {
 std::optional<Demand> Facts::forwarded(ReadOp read, ArrayRef<const Index *> coordinates) {
   WriteOp write = forwards.lookup(read);
   if (!write) return std::nullopt;
-  Coordinates at = viewCoordinates(read, read.getIndices(), coordinates), stored;
+  Coordinates at = viewCoordinates(read.getIndices(), coordinates), stored;
   for (auto [item, c] : llvm::zip_equal(write.getIndices(), at))
     if (isa<DomainType>(item.getType())) stored.push_back(c);
   return Demand(write.getValue(), isa<KirTensorType>(write.getValue().getType()) ? stored : Coordinates());

@@ -158,7 +158,7 @@ bool Construction::needsFence(Effect *effect) {
   kir::WriteOp write = effect->write();
   Coordinates at = facts.writeCoordinates(write);
   for (Effect *other : group.effects)
-    for (const Access &access : accessesOf(facts, other)) {
+    for (const Access &access : facts.accessesOf(other)) {
       if (access.view != write.getView() || access.op == write || facts.areDisjoint(access.coordinates, at)) continue;
       if (access.write || access.coordinates != at) return true;
       bool depends = llvm::any_of(facts.demandsOf(effect).order, [&](const Demand &d) { return d.first.getDefiningOp() == access.op; });
@@ -227,9 +227,9 @@ bool Construction::isFirstTraversal(const Demand &demand, ArrayRef<AxisId> class
 LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
   SmallVector<Effect *> remaining(effects);
   auto readsOld = [&](Effect *reader, ArrayRef<Effect *> writers) { // reader needs a version that a writer replaces
-    for (const Access &access : accessesOf(facts, reader))
+    for (const Access &access : facts.accessesOf(reader))
       for (Effect *writer : writers)
-        for (const Access &other : accessesOf(facts, writer))
+        for (const Access &other : facts.accessesOf(writer))
           if (!access.write && other.write && access.view == other.view && !facts.areDisjoint(access.coordinates, other.coordinates))
             return true;
     return false;
@@ -244,7 +244,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
       if (first->write())
         for (Effect *other : remaining) {
           if (other == first) continue;
-          bool blocked = llvm::any_of(skipped, [&](Effect *s) { return haveEdge(facts, accessesOf(facts, s), accessesOf(facts, other)); });
+          bool blocked = llvm::any_of(skipped, [&](Effect *s) { return haveEdge(facts, facts.accessesOf(s), facts.accessesOf(other)); });
           if (!blocked && other->write() && unboundAxes(other) == unbound) batch.push_back(other);
           else skipped.push_back(other);
         }

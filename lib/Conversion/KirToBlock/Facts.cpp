@@ -123,7 +123,7 @@ void Facts::collectRoots(Effect &effect) {
       at.push_back(position(id));
       leaves(index.extent(axes[id].extent));
     }
-    for (const Index *node : viewCoordinates(write, write.getIndices(), at))
+    for (const Index *node : viewCoordinates(write.getIndices(), at))
       leaves(node);
     effect.roots.emplace_back(write.getValue(), isa<KirTensorType>(write.getValue().getType()) ? at : Coordinates());
     return;
@@ -151,6 +151,19 @@ const DemandSet &Facts::demandsOf(Effect *effect) {
     for (const Demand &demand : demandsOf(child).order)
       all.insert(demand);
   return demands[effect] = std::move(all);
+}
+
+ArrayRef<Access> Facts::accessesOf(Effect *effect) {
+  auto [it, fresh] = accesses.try_emplace(effect);
+  if (!fresh) return it->second;
+  SmallVector<Access> all;
+  if (WriteOp write = effect->write()) all.push_back({write, write.getView(), writeCoordinates(write), true});
+  for (Effect *child : effect->children)
+    llvm::append_range(all, accessesOf(child));
+  for (const Demand &demand : demandsOf(effect).order)
+    if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !forwarded(read, demand.second))
+      all.push_back({read, read.getView(), viewCoordinates(read.getIndices(), demand.second), false});
+  return accesses[effect] = std::move(all);
 }
 
 //===- versions ----------------------------------------------------------------------------------------===//
@@ -257,6 +270,7 @@ void Facts::forget() {
   freeOf.clear();
   depthOf.clear();
   demands.clear();
+  accesses.clear();
 }
 
 // The axes of two coordinates that are each one axis plus something without axes, walked at one pace.
@@ -298,7 +312,7 @@ void Facts::formClasses() {
       if (op && isa<ReduceOp, ContractOp>(op)) llvm::append_range(together, axesOf(op));
       addConflicts(together);
       if (auto read = dyn_cast_or_null<ReadOp>(op); read && !forwarded(read, demand.second))
-        touches.push_back({read.getView(), viewCoordinates(read, read.getIndices(), demand.second)});
+        touches.push_back({read.getView(), viewCoordinates(read.getIndices(), demand.second)});
       if (auto loop = dyn_cast_or_null<ForOp>(op)) {
         auto result = cast<OpResult>(demand.first).getResultNumber();
         for (auto [id, at] : llvm::zip(carryAxes(loop, result), demand.second))

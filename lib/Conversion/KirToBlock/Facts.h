@@ -65,6 +65,14 @@ struct Effect {
 /// A structured operation's demand: where its traversal belongs follows from `axes` and `reduced`.
 using AxisSet = llvm::SmallVector<AxisId, 6>; // sorted
 
+/// One access of a view, with its coordinates in terms of classes.
+struct Access {
+  mlir::Operation *op;
+  mlir::Value view;
+  Coordinates coordinates;
+  bool write;
+};
+
 class Facts {
 public:
   explicit Facts(kir::KernelOp kernel) : kernel(kernel), index(kernel.getContext()) {}
@@ -94,7 +102,7 @@ public:
   /// The index expression of an `index` value at coordinates.
   const Index *indexOf(mlir::Value value, llvm::ArrayRef<const Index *> coordinates = {});
   /// Coordinates in the view of element `coordinates` of the read.
-  Coordinates viewCoordinates(mlir::Operation *access, mlir::ValueRange indices, llvm::ArrayRef<const Index *> coordinates);
+  Coordinates viewCoordinates(mlir::ValueRange indices, llvm::ArrayRef<const Index *> coordinates);
   /// Coordinates that a write stores its element at its own axes to.
   Coordinates writeCoordinates(kir::WriteOp write);
   /// Where a reduce pulls its operands, given the coordinates of its result.
@@ -105,6 +113,8 @@ public:
   llvm::ArrayRef<Demand> children(const Demand &demand);
   /// Free classes: what the demand's value varies over, ordered loops included.
   const AxisSet &freeAxes(const Demand &demand);
+  /// The same of an index: its axes and what its leaves and extents vary over.
+  AxisSet freeAxes(const Index *node);
   /// Traversals of class `axis` that come before the demand's value is known.
   unsigned depth(const Demand &demand, AxisId axis);
   /// The demand and everything below it, structured operations entered.
@@ -128,6 +138,8 @@ public:
   llvm::SmallVector<Effect *> roots;                  // those outside ordered loops with effects
   /// Every demand of an effect, children's included.
   const DemandSet &demandsOf(Effect *effect);
+  /// Every access of an effect and of the loops and values inside it.
+  llvm::ArrayRef<Access> accessesOf(Effect *effect);
 
   kir::KernelOp kernel;
   IndexContext index;
@@ -165,6 +177,7 @@ private:
   std::map<Demand, AxisSet, DemandLess> freeOf;
   std::map<Demand, llvm::SmallDenseMap<AxisId, unsigned>, DemandLess> depthOf;
   std::map<Effect *, DemandSet> demands;
+  std::map<Effect *, llvm::SmallVector<Access>> accesses;
 };
 
 } // namespace intent::conversion

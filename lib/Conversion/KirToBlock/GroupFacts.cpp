@@ -19,19 +19,8 @@ bool isPointExtent(Facts &facts, AxisId id) {
 
 static void addUniform(Facts &facts, GroupFacts &group, AxisId axis) {
   auto leaves = [&](const Index *node) {
-    forEachAxis(node, [&](AxisId id) { group.uniform.insert(facts.find(id)); });
-    SmallVector<const Index *> stack{node};
-    while (!stack.empty()) {
-      const Index *top = stack.pop_back_val();
-      if (top->kind == Index::Leaf)
-        for (AxisId id : facts.freeAxes({top->value, top->operands}))
-          group.uniform.insert(id);
-      if (top->kind == Index::Extent)
-        if (Value atom = facts.atomValue(cast<StringAttr>(top->extent).getValue()))
-          for (AxisId id : facts.freeAxes({atom, {}}))
-            group.uniform.insert(id);
-      llvm::append_range(stack, top->operands);
-    }
+    for (AxisId id : facts.freeAxes(node))
+      group.uniform.insert(id);
   };
   leaves(facts.index.extent(facts.axis(axis).extent));
   if (facts.axis(axis).kind == Axis::Ordered)
@@ -136,7 +125,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   }
   group.program = programAxes(facts, effects, group.reduced);
   for (Effect *effect : effects)
-    for (const Access &access : accessesOf(facts, effect))
+    for (const Access &access : facts.accessesOf(effect))
       if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
   for (AxisId id : group.program)
     group.complete.remove(id);
@@ -168,7 +157,7 @@ SmallVector<AxisId> fragmentOrder(Facts &facts, const GroupFacts &group) {
       }
     }
   for (Effect *effect : group.effects)
-    for (const Access &access : accessesOf(facts, effect)) {
+    for (const Access &access : facts.accessesOf(effect)) {
       SmallVector<AxisId> along;
       for (const Index *c : access.coordinates)
         forEachAxis(c, [&](AxisId id) { along.push_back(id); });

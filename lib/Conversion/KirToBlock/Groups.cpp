@@ -6,18 +6,6 @@ using namespace intent::kir;
 
 namespace intent::conversion {
 
-SmallVector<Access> accessesOf(Facts &facts, Effect *effect) {
-  SmallVector<Access> accesses;
-  if (WriteOp write = effect->write()) accesses.push_back({write, write.getView(), facts.writeCoordinates(write), true});
-  for (Effect *child : effect->children)
-    llvm::append_range(accesses, accessesOf(facts, child));
-  DemandSet seen;
-  for (const Demand &demand : facts.demandsOf(effect).order)
-    if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !facts.forwarded(read, demand.second))
-      accesses.push_back({read, read.getView(), facts.viewCoordinates(read, read.getIndices(), demand.second), false});
-  return accesses;
-}
-
 static bool shareWork(Facts &facts, Effect *a, Effect *b) {
   if (!a->parallel.empty() && !b->parallel.empty() && a->parallel[0] == b->parallel[0]) return true;
   const DemandSet &other = facts.demandsOf(b);
@@ -40,9 +28,9 @@ bool haveEdge(Facts &facts, ArrayRef<Access> a, ArrayRef<Access> b) {
 
 SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
   size_t count = facts.roots.size();
-  SmallVector<SmallVector<Access>> accesses;
+  SmallVector<ArrayRef<Access>> accesses;
   for (Effect *effect : facts.roots)
-    accesses.push_back(accessesOf(facts, effect));
+    accesses.push_back(facts.accessesOf(effect));
   SmallVector<unsigned> leader(count);
   for (unsigned i = 0; i < count; ++i) {
     leader[i] = i;
@@ -98,7 +86,7 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
     });
   SmallVector<Access> accesses;
   for (Effect *effect : effects)
-    llvm::append_range(accesses, accessesOf(facts, effect));
+    llvm::append_range(accesses, facts.accessesOf(effect));
   SmallVector<AxisId> result;
   for (AxisId id : ownAxes[0]) {
     if (llvm::is_contained(result, id) || reduced.contains(id) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;

@@ -5,17 +5,6 @@
 
 namespace intent::conversion {
 
-/// One access of a view, with its coordinates in terms of classes.
-struct Access {
-  mlir::Operation *op;
-  mlir::Value view;
-  Coordinates coordinates;
-  bool write;
-};
-
-/// Every access of an effect and of the loops and values inside it.
-llvm::SmallVector<Access> accessesOf(Facts &facts, Effect *effect);
-
 /// True if a write of one may touch an element that the other accesses.
 bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 

@@ -95,7 +95,7 @@ private:
     bool first = true;
     for (Effect *effect : facts.roots) {
       bool touches = false;
-      for (const Access &access : accessesOf(facts, effect)) {
+      for (const Access &access : facts.accessesOf(effect)) {
         if (access.view != a && access.view != b) continue;
         touches = true;
         if (at && *at != access.coordinates) return Overlap::Disjoint;

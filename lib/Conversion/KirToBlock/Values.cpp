@@ -165,24 +165,7 @@ std::optional<Real> Construction::validity(AxisId id, Location loc) {
 //===- index expressions -------------------------------------------------------------------------------===//
 
 FailureOr<Real> Construction::realiseIndex(const Index *node, Location loc) {
-  AxisSet axes;
-  SmallVector<const Index *> stack{node};
-  auto add = [&](AxisId id) {
-    if (!llvm::is_contained(axes, id)) axes.push_back(id);
-  };
-  while (!stack.empty()) {
-    const Index *top = stack.pop_back_val();
-    if (top->kind == Index::Axis) add(facts.find(top->axis));
-    if (top->kind == Index::Leaf)
-      for (AxisId id : facts.freeAxes({top->value, top->operands}))
-        add(id);
-    if (top->kind == Index::Extent)
-      if (Value atom = facts.atomValue(cast<StringAttr>(top->extent).getValue()))
-        for (AxisId id : facts.freeAxes({atom, {}}))
-          add(id);
-    llvm::append_range(stack, top->operands);
-  }
-  Scope *scope = scopeOf(axes);
+  Scope *scope = scopeOf(facts.freeAxes(node));
   if (auto it = scope->indices.find(node); it != scope->indices.end()) return it->second;
   FailureOr<Real> real = inScope(scope, [&] { return computeIndex(node, loc); });
   if (succeeded(real)) scope->indices[node] = *real;
@@ -316,7 +299,7 @@ static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
 
 FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coordinates) {
   Location loc = read.getLoc();
-  FailureOr<Accessed> at = access(read.getView().getType(), facts.viewCoordinates(read, read.getIndices(), coordinates), {}, {}, loc);
+  FailureOr<Accessed> at = access(read.getView().getType(), facts.viewCoordinates(read.getIndices(), coordinates), {}, {}, loc);
   if (failed(at)) return failure();
   Type element = elementType(read.getView().getType().getElement());
   TypedAttr zero = isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0);
