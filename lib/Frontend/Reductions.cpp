@@ -70,7 +70,7 @@ Value Lowering::reduceValue(StringRef kind, Value tensor, ArrayRef<int64_t> axes
     if (!llvm::is_contained(axes, static_cast<int64_t>(i))) kept.push_back(extent);
   Value identity = make<kir::ConstantOp>(at, element, identityOf(op, element));
   Type result = kept.empty() && !axes.empty() ? element : Type(tensorType(element, kept));
-  auto reduce = make<kir::ReduceOp>(at, TypeRange{result}, ValueRange{tensor}, ValueRange{identity}, builder.getDenseI64ArrayAttr(axes));
+  auto reduce = make<kir::ReduceOp>(at, TypeRange{result}, ValueRange{tensor}, ValueRange{identity}, ValueRange(), builder.getDenseI64ArrayAttr(axes));
   OpBuilder::InsertionGuard guard(builder);
   Block &body = reduce.getCombine().emplaceBlock();
   Value a = body.addArgument(element, location(at)), b = body.addArgument(element, location(at));
@@ -232,7 +232,7 @@ FailureOr<Entity> Lowering::lowerReduce(Call &call) {
     if (call[4].kind != Entity::Tuple) return error(call.nodes[4]) << "combine_operands: expected a tuple, got " << describe(call[4]);
     captured = call[4].items();
   }
-  auto reduce = make<kir::ReduceOp>(at, results, tensors, identities, builder.getDenseI64ArrayAttr(*axes));
+  auto reduce = make<kir::ReduceOp>(at, results, tensors, identities, ValueRange(), builder.getDenseI64ArrayAttr(*axes));
   {
     OpBuilder::InsertionGuard guard(builder);
     llvm::SaveAndRestore<unsigned> pure(pureRegions, pureRegions + 1);

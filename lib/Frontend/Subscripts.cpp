@@ -223,7 +223,7 @@ FailureOr<Entity> Lowering::readItems(const Entity &base, ArrayRef<IndexItem> it
     // x[()] of a rank-zero view is a rank-zero tensor; t[()] of such a tensor is its scalar.
     bool asScalar = scalar && !(isView && source.empty()) && !(newAxes && source.empty());
     Type type = asScalar ? element : Type(tensorType(element, *shape));
-    if (isView) value = unique(make<kir::ReadOp>(at, type, base.value, *indices), /*reads=*/true);
+    if (isView) value = unique(make<kir::ReadOp>(at, type, base.value, *indices, Value()), /*reads=*/true);
     else if (source.empty() && !asScalar) value = base.value;
     else value = make<kir::ExtractOp>(at, type, base.value, *indices);
   }
@@ -304,7 +304,7 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
     }
     *written = broadcastTo(*written, *shape, valueNode);
   }
-  make<kir::WriteOp>(at, *written, base.value, *indices);
+  make<kir::WriteOp>(at, *written, base.value, *indices, /*unique=*/false);
   ++writes;
   return success();
 }

@@ -35,6 +35,16 @@ def Intent_ComparePredicate : Intent_Enum<"ComparePredicate", "ordered compariso
     I32EnumAttrCase<"Eq", 0, "eq">, I32EnumAttrCase<"Ne", 1, "ne">, I32EnumAttrCase<"Lt", 2, "lt">,
     I32EnumAttrCase<"Le", 3, "le">, I32EnumAttrCase<"Gt", 4, "gt">, I32EnumAttrCase<"Ge", 5, "ge">]>;
 
+// Load takes no value and Store gives no result; the others give what the element held before.
+def Intent_AtomicKind : Intent_Enum<"AtomicKind", "atomic access of one element", [
+    I32EnumAttrCase<"Load", 0, "load">, I32EnumAttrCase<"Store", 1, "store">, I32EnumAttrCase<"Exchange", 2, "exchange">,
+    I32EnumAttrCase<"Add", 3, "add">, I32EnumAttrCase<"Max", 4, "max">, I32EnumAttrCase<"Min", 5, "min">,
+    I32EnumAttrCase<"And", 6, "and">, I32EnumAttrCase<"Or", 7, "or">, I32EnumAttrCase<"Xor", 8, "xor">]>;
+
+def Intent_MemoryOrder : Intent_Enum<"MemoryOrder", "order of an atomic access", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">, I32EnumAttrCase<"Release", 2, "release">,
+    I32EnumAttrCase<"AcqRel", 3, "acq_rel">]>;
+
 def Intent_Scalar : Type<CPred<"::intent::isScalarType($_self)">,
     "a scalar: i1, index, i8..i64, ui8..ui64, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64">;
 

@@ -136,7 +136,7 @@ private:
 
   LogicalResult construct(const Variant &variant) {
     SmallVector<Attribute> parameters(variant.parameters.begin(), variant.parameters.end());
-    auto program = ProgramOp::create(builder, kernel.getLoc(), variant.name, variant.guard, builder.getArrayAttr(privates),
+    auto program = ProgramOp::create(builder, kernel.getLoc(), variant.name, variant.guard, builder.getArrayAttr(privates), ArrayAttr(),
                                      builder.getArrayAttr(parameters), ConfigurationSetAttr(), StringAttr());
     ::mlir::Block &body = program.getBody().emplaceBlock();
     for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {

@@ -115,7 +115,7 @@ LogicalResult FragmentType::verify(llvm::function_ref<InFlightDiagnostic()> emit
 
 //===- programs ----------------------------------------------------------------------------------------===//
 
-// block.program @name guard(expr) privates ["M", "N"] parameters [...] configurations <...> family "..." {
+// block.program @name guard(expr) privates ["M", "N"] workspaces [...] parameters [...] configurations <...> family "..." {
 ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   Builder &b = parser.getBuilder();
@@ -132,10 +132,13 @@ ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
     privates.push_back(expr);
     return success();
   };
-  ArrayAttr parameters;
-  if (parser.parseKeyword("privates") || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, item) ||
-      parser.parseKeyword("parameters") || parser.parseAttribute(parameters))
-    return failure();
+  ArrayAttr parameters, workspaces;
+  if (parser.parseKeyword("privates") || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, item)) return failure();
+  if (succeeded(parser.parseOptionalKeyword("workspaces"))) {
+    if (parser.parseAttribute(workspaces)) return failure();
+    result.addAttribute(getWorkspacesAttrName(result.name), workspaces);
+  }
+  if (parser.parseKeyword("parameters") || parser.parseAttribute(parameters)) return failure();
   result.addAttribute(getPrivatesAttrName(result.name), b.getArrayAttr(privates));
   result.addAttribute(getParametersAttrName(result.name), parameters);
   if (succeeded(parser.parseOptionalKeyword("configurations"))) {
@@ -167,11 +170,13 @@ void ProgramOp::print(OpAsmPrinter &p) {
   }
   p << " privates [";
   llvm::interleaveComma(getPrivates(), p, [&](Attribute a) { cast<ExprAttr>(a).printInline(p.getStream()); });
-  p << "] parameters " << getParameters();
+  p << "]";
+  if (ArrayAttr workspaces = getWorkspacesAttr()) p << " workspaces " << workspaces;
+  p << " parameters " << getParameters();
   if (ConfigurationSetAttr configurations = getConfigurationsAttr()) p << " configurations " << configurations;
   if (StringAttr family = getFamilyAttr()) p << " family " << family;
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getGuardAttrName(), getPrivatesAttrName(),
-                                                           getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
+                                                           getWorkspacesAttrName(), getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
   p << ' ';
   p << "(";
   llvm::interleaveComma(getBody().getArguments(), p, [&](BlockArgument a) { p.printRegionArgument(a); });

@@ -55,12 +55,18 @@ static LogicalResult verifyConfigurations(ProgramOp program, const llvm::StringS
 
 LogicalResult ProgramOp::verifyRegions() {
   auto kernel = cast<KernelOp>((*this)->getParentOp());
-  size_t expected = kernel.getInterface().size() + getPrivates().size();
+  ArrayAttr workspaces = getWorkspacesAttr();
+  size_t publics = kernel.getInterface().size(), spaces = workspaces ? workspaces.size() : 0;
+  size_t expected = publics + getPrivates().size() + spaces;
   if (getBody().getNumArguments() != expected)
     return emitOpError("C1: expected ") << expected << " arguments, got " << getBody().getNumArguments();
   for (auto [i, argument] : llvm::enumerate(getBody().getArguments())) {
     Type type;
-    if (i >= kernel.getInterface().size()) type = IndexType::get(getContext());
+    if (i >= publics + getPrivates().size()) {
+      auto space = cast<WorkspaceAttr>(workspaces[i - publics - getPrivates().size()]);
+      if (!isScalarType(space.getElement())) return emitOpError("C11: workspace '") << space.getName().getValue() << "' has no element type of the language";
+      type = ViewType::get(getContext(), space.getElement(), space.getShape().size());
+    } else if (i >= publics) type = IndexType::get(getContext());
     else if (auto view = dyn_cast<ViewArgumentAttr>(kernel.getInterface()[i]))
       type = ViewType::get(getContext(), view.getElement(), view.getShape().size());
     else type = cast<ScalarArgumentAttr>(kernel.getInterface()[i]).getElement();
@@ -84,6 +90,10 @@ LogicalResult ProgramOp::verifyRegions() {
     if (unknown) return op->emitOpError("C9: parameter '") << unknown.getValue() << "' is not declared by the program";
     return success();
   };
+  if (workspaces)
+    for (auto space : workspaces.getAsRange<WorkspaceAttr>())
+      for (ExprAttr extent : space.getShape())
+        if (failed(checkParameters(*this, extent))) return failure();
   WalkResult walked = walk([&](Operation *op) -> WalkResult {
     auto values = llvm::to_vector(op->getResultTypes());
     for (Region &region : op->getRegions())
@@ -164,6 +174,26 @@ LogicalResult StoreOp::verify() {
                       getValue().getType());
 }
 
+LogicalResult ScatterReduceOp::verify() {
+  Type element = elementType(getValue().getType());
+  ::mlir::Block &body = getCombine().front();
+  if (body.getNumArguments() != 2 || body.getArgument(0).getType() != element || body.getArgument(1).getType() != element)
+    return emitOpError("C8: combine takes two scalars of the value's element type");
+  if (body.getTerminator()->getNumOperands() != 1 || body.getTerminator()->getOperand(0).getType() != element)
+    return emitOpError("C9: combine yields one scalar of the value's element type");
+  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(),
+                      getValue().getType());
+}
+LogicalResult AtomicOp::verify() {
+  if (getOld().getType() != getValue().getType()) return emitOpError("C8: value and result differ in type");
+  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(),
+                      getValue().getType());
+}
+LogicalResult CompareExchangeOp::verify() {
+  return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(),
+                      getExpected().getType());
+}
+
 //===- values ------------------------------------------------------------------------------------------===//
 
 LogicalResult ConstantOp::verify() {
@@ -226,28 +256,53 @@ LogicalResult TransposeOp::verify() {
 
 //===- structured operations ---------------------------------------------------------------------------===//
 
+// Fragments of one shape, and a region that combines their elements. `results` is the extents of each result.
+static LogicalResult verifyCombining(Operation *op, ValueRange values, ValueRange identities, Region &combine,
+                                     ArrayRef<ExprAttr> results) {
+  size_t count = values.size();
+  ArrayRef<ExprAttr> full = extentsOf(values[0].getType());
+  ::mlir::Block &body = combine.front();
+  if (body.getNumArguments() != 2 * count)
+    return op->emitOpError("C3: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
+  for (size_t i = 0; i < count; ++i) {
+    Type element = elementType(values[i].getType());
+    if (extentsOf(values[i].getType()) != full) return op->emitOpError("C4: operands differ in extents");
+    if (identities[i].getType() != element) return op->emitOpError("C5: identity ") << i << " has type " << identities[i].getType();
+    if (op->getResult(i).getType() != fragmentOrScalar(element, results))
+      return op->emitOpError("C6: result ") << i << " has type " << op->getResult(i).getType();
+    if (body.getArgument(i).getType() != element || body.getArgument(count + i).getType() != element)
+      return op->emitOpError("C3: combine arguments have the wrong types");
+  }
+  if (body.getTerminator()->getOperandTypes() != identities.getTypes())
+    return op->emitOpError("C7: combine yields other types than the identities'");
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   size_t count = getValues().size();
   if (!count || getIdentities().size() != count || getResults().size() != count)
     return emitOpError("C1: expected as many identities and results as operands, at least one");
   SmallVector<ExprAttr> kept(extentsOf(getValues()[0].getType()));
   if (getAxis() >= kept.size()) return emitOpError("C2: axis ") << getAxis() << " is outside rank " << kept.size();
-  ArrayRef<ExprAttr> full = extentsOf(getValues()[0].getType());
   kept.erase(kept.begin() + getAxis());
-  ::mlir::Block &body = getCombine().front();
-  if (body.getNumArguments() != 2 * count)
-    return emitOpError("C3: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
-  for (size_t i = 0; i < count; ++i) {
-    Type element = elementType(getValues()[i].getType());
-    if (extentsOf(getValues()[i].getType()) != full) return emitOpError("C4: operands differ in extents");
-    if (getIdentities()[i].getType() != element) return emitOpError("C5: identity ") << i << " has type " << getIdentities()[i].getType();
-    if (getResults()[i].getType() != fragmentOrScalar(element, kept))
-      return emitOpError("C6: result ") << i << " has type " << getResults()[i].getType();
-    if (body.getArgument(i).getType() != element || body.getArgument(count + i).getType() != element)
-      return emitOpError("C3: combine arguments have the wrong types");
-  }
-  if (body.getTerminator()->getOperandTypes() != getIdentities().getTypes())
-    return emitOpError("C7: combine yields other types than the identities'");
+  return verifyCombining(*this, getValues(), getIdentities(), getCombine(), kept);
+}
+
+LogicalResult ScanOp::verify() {
+  size_t count = getValues().size();
+  if (!count || getIdentities().size() != count || getResults().size() != count)
+    return emitOpError("C1: expected as many identities and results as operands, at least one");
+  ArrayRef<ExprAttr> extents = extentsOf(getValues()[0].getType());
+  if (getAxis() >= extents.size()) return emitOpError("C2: axis ") << getAxis() << " is outside rank " << extents.size();
+  return verifyCombining(*this, getValues(), getIdentities(), getCombine(), extents);
+}
+
+LogicalResult PickOp::verify() {
+  SmallVector<ExprAttr> kept(getValue().getType().getExtents());
+  if (getAxis() >= kept.size()) return emitOpError("C1: axis ") << getAxis() << " is outside rank " << kept.size();
+  kept.erase(kept.begin() + getAxis());
+  Type expected = fragmentOrScalar(getValue().getType().getElement(), kept);
+  if (getResult().getType() != expected) return emitOpError("C2: expected a result of type ") << expected;
   return success();
 }
 

@@ -30,8 +30,14 @@ public:
         local.push_back(symbol.getName());
       }
       if (failed(verifyExtents(op))) return failure();
+      StringRef slice = sliceAtom(op);
+      if (!slice.empty()) {
+        if (everDefined.contains(slice)) return op.emitOpError("C1: '") << slice << "' is already an atom";
+        define(slice);
+      }
       for (Region &nested : op.getRegions())
         if (failed(verify(nested))) return failure();
+      if (!slice.empty()) visible.erase(slice);
     }
     for (StringRef atom : local)
       visible.erase(atom);
@@ -39,6 +45,13 @@ public:
   }
 
 private:
+  // What a fold or region scan calls the extent of its slices, in its regions only.
+  static StringRef sliceAtom(Operation &op) {
+    if (auto fold = dyn_cast<RegionFoldOp>(op)) return fold.getSlice();
+    if (auto scan = dyn_cast<RegionScanOp>(op)) return scan.getSlice();
+    return {};
+  }
+
   LogicalResult verifyExtents(Operation &op) {
     SmallVector<ExtentAttr> extents;
     for (Type type : op.getResultTypes()) {
@@ -101,11 +114,63 @@ static LogicalResult verifyIndexing(Operation *op, Type source, ValueRange indic
   return success();
 }
 
-LogicalResult ReadOp::verify() { return verifyIndexing(*this, getView().getType(), getIndices(), getResult().getType()); }
+LogicalResult BufferOp::verify() {
+  if (getResult().getType().getAccess() != Access::InOut) return emitOpError("C1: a buffer is an inout view");
+  return success();
+}
+
+LogicalResult ReadOp::verify() {
+  if (Value valid = getValid())
+    if (valid.getType() != withElement(getResult().getType(), IntegerType::get(getContext(), 1)))
+      return emitOpError("C4: validity ") << valid.getType() << " does not have the shape of the result " << getResult().getType();
+  return verifyIndexing(*this, getView().getType(), getIndices(), getResult().getType());
+}
 LogicalResult ExtractOp::verify() { return verifyIndexing(*this, getSource().getType(), getIndices(), getResult().getType()); }
 LogicalResult WriteOp::verify() {
   if (getView().getType().getAccess() == Access::In) return emitOpError("C4: writes an input view");
   return verifyIndexing(*this, getView().getType(), getIndices(), getValue().getType());
+}
+
+// A region that combines two times `left` scalars, given further arguments behind them.
+static LogicalResult verifyCombine(Operation *op, Region &region, TypeRange components, ValueRange captures) {
+  ::mlir::Block &body = region.front();
+  SmallVector<Type> expected;
+  for (unsigned side = 0; side < 2; ++side)
+    for (Type type : components)
+      expected.push_back(elementType(type));
+  for (Value capture : captures)
+    expected.push_back(elementType(capture.getType()));
+  if (TypeRange(body.getArgumentTypes()) != TypeRange(expected))
+    return op->emitOpError("C6: combine takes ") << expected.size() << " scalars: both sides' components, then the captures";
+  SmallVector<Type> results(expected.begin(), expected.begin() + components.size());
+  if (body.getTerminator()->getOperandTypes() != TypeRange(results))
+    return op->emitOpError("C7: combine yields other types than the identities'");
+  return success();
+}
+
+LogicalResult ScatterReduceOp::verify() {
+  if (getView().getType().getAccess() == Access::In) return emitOpError("C4: writes an input view");
+  if (failed(verifyCombine(*this, getCombine(), getValue().getType(), {}))) return failure();
+  return verifyIndexing(*this, getView().getType(), getIndices(), getValue().getType());
+}
+
+LogicalResult AtomicOp::verify() {
+  if (getView().getType().getAccess() != Access::InOut) return emitOpError("C4: an atomic access needs an inout view");
+  bool load = getKind() == AtomicKind::Load, store = getKind() == AtomicKind::Store;
+  if (static_cast<bool>(getValue()) == load) return emitOpError("C5: every atomic access but load takes a value");
+  if (static_cast<bool>(getOld()) == store) return emitOpError("C6: every atomic access but store has a result");
+  if ((load && (getOrder() == MemoryOrder::Release || getOrder() == MemoryOrder::AcqRel)) ||
+      (store && (getOrder() == MemoryOrder::Acquire || getOrder() == MemoryOrder::AcqRel)))
+    return emitOpError("C7: an atomic ") << stringifyAtomicKind(getKind()) << " cannot be " << stringifyMemoryOrder(getOrder());
+  if (getValue() && getOld() && getValue().getType() != getOld().getType()) return emitOpError("C8: value and result differ in type");
+  return verifyIndexing(*this, getView().getType(), getIndices(), getOld() ? getOld().getType() : getValue().getType());
+}
+
+LogicalResult CompareExchangeOp::verify() {
+  if (getView().getType().getAccess() != Access::InOut) return emitOpError("C4: an atomic access needs an inout view");
+  if (getSuccess().getType() != withElement(getOld().getType(), IntegerType::get(getContext(), 1)))
+    return emitOpError("C5: success is a bool of the result's shape");
+  return verifyIndexing(*this, getView().getType(), getIndices(), getOld().getType());
 }
 
 //===- values ------------------------------------------------------------------------------------------===//
@@ -245,15 +310,90 @@ LogicalResult ReduceOp::verify() {
         kept.empty() && !isa<KirTensorType>(result) ? type.getElement() : KirTensorType::get(getContext(), type.getElement(), kept);
     if (result != expected) return emitOpError("C5: expected result ") << i << " of type " << expected << ", got " << result;
   }
-  Block &body = getCombine().front();
-  if (body.getNumArguments() != 2 * count)
-    return emitOpError("C6: combine takes ") << 2 * count << " scalars, got " << body.getNumArguments();
-  for (size_t i = 0; i < 2 * count; ++i)
-    if (body.getArgument(i).getType() != elementType(getValues()[i % count].getType()))
-      return emitOpError("C6: combine argument ") << i << " has the wrong type";
-  if (body.getTerminator()->getOperandTypes() != getIdentities().getTypes())
-    return emitOpError("C7: combine yields other types than the identities'");
+  for (Value capture : getCaptures())
+    if (isa<KirTensorType>(capture.getType()) && shapeOf(capture.getType()) != ArrayRef(kept))
+      return emitOpError("C8: a captured tensor has the kept axes, got ") << capture.getType();
+  return verifyCombine(*this, getCombine(), getIdentities().getTypes(), getCaptures());
+}
+
+LogicalResult ScanOp::verify() {
+  size_t count = getValues().size();
+  if (!count || getIdentities().size() != count || getResults().size() != count)
+    return emitOpError("C1: expected as many identities and results as operands, at least one");
+  auto first = cast<KirTensorType>(getValues()[0].getType());
+  if (getAxis() >= first.getShape().size()) return emitOpError("C2: axis ") << getAxis() << " is outside rank " << first.getShape().size();
+  SmallVector<ExtentAttr> kept(first.getShape());
+  kept.erase(kept.begin() + getAxis());
+  for (size_t i = 0; i < count; ++i) {
+    auto type = cast<KirTensorType>(getValues()[i].getType());
+    if (type.getShape() != first.getShape()) return emitOpError("C3: operands differ in shape");
+    if (getIdentities()[i].getType() != type.getElement())
+      return emitOpError("C4: identity ") << i << " has type " << getIdentities()[i].getType();
+    if (getResults()[i].getType() != type) return emitOpError("C5: result ") << i << " differs from its operand in type";
+  }
+  for (Value capture : getCaptures())
+    if (isa<KirTensorType>(capture.getType()) && shapeOf(capture.getType()) != ArrayRef(kept))
+      return emitOpError("C8: a captured tensor has the kept axes, got ") << capture.getType();
+  return verifyCombine(*this, getCombine(), getIdentities().getTypes(), getCaptures());
+}
+
+// Sources of one extent along the axis; a region that takes slices of them, then `more`, and yields `results`.
+static LogicalResult verifySources(Operation *op, ValueRange sources, uint64_t axis) {
+  if (sources.empty()) return op->emitOpError("C1: expected a source");
+  for (Value source : sources) {
+    ArrayRef<ExtentAttr> shape = shapeOf(source.getType());
+    if (axis >= shape.size()) return op->emitOpError("C2: axis ") << axis << " is outside rank " << shape.size();
+    if (shape[axis] != shapeOf(sources[0].getType())[axis]) return op->emitOpError("C3: sources differ in extent along the axis");
+  }
   return success();
+}
+static SmallVector<Type> slicesOf(ValueRange sources, uint64_t axis, StringRef slice) {
+  SmallVector<Type> types;
+  for (Value source : sources) {
+    auto type = cast<KirTensorType>(source.getType());
+    SmallVector<ExtentAttr> shape(type.getShape());
+    shape[axis] = ExtentAttr::atom(type.getContext(), slice);
+    types.push_back(KirTensorType::get(type.getContext(), type.getElement(), shape));
+  }
+  return types;
+}
+static LogicalResult verifyRegion(Operation *op, StringRef name, Region &region, ArrayRef<Type> arguments, TypeRange results) {
+  if (TypeRange(region.front().getArgumentTypes()) != TypeRange(arguments))
+    return op->emitOpError("C4: ") << name << " takes other arguments than its sources and states give";
+  if (region.front().getTerminator()->getOperandTypes() != results) return op->emitOpError("C5: ") << name << " yields other types";
+  return success();
+}
+static SmallVector<Type> twice(TypeRange a, TypeRange b) {
+  SmallVector<Type> both(a.begin(), a.end());
+  both.append(b.begin(), b.end());
+  return both;
+}
+
+LogicalResult RegionFoldOp::verify() {
+  if (failed(verifySources(*this, getSources(), getAxis()))) return failure();
+  TypeRange summary = getIdentities().getTypes();
+  if (getResultTypes() != summary) return emitOpError("C6: results and identities differ in type");
+  if (failed(verifyRegion(*this, "summarize", getSummarize(), slicesOf(getSources(), getAxis(), getSlice()), summary))) return failure();
+  return verifyRegion(*this, "combine", getCombine(), twice(summary, summary), summary);
+}
+
+LogicalResult RegionScanOp::verify() {
+  if (failed(verifySources(*this, getSources(), getAxis()))) return failure();
+  TypeRange summary = getIdentities().getTypes(), states = getStates().getTypes();
+  SmallVector<Type> slices = slicesOf(getSources(), getAxis(), getSlice());
+  if (failed(verifyRegion(*this, "summarize", getSummarize(), slices, summary)) ||
+      failed(verifyRegion(*this, "combine", getCombine(), twice(summary, summary), summary)) ||
+      failed(verifyRegion(*this, "apply", getApply(), twice(summary, states), states)))
+    return failure();
+  size_t outputs = getResults().size() - std::min(getResults().size(), getStates().size());
+  if (getResults().size() < getStates().size() || TypeRange(getResultTypes()).drop_front(outputs) != states)
+    return emitOpError("C6: expected the outputs, then the states, as results");
+  SmallVector<Value> emitted(getResults().begin(), getResults().begin() + outputs);
+  for (Value output : emitted)
+    if (!isa<KirTensorType>(output.getType()) || getAxis() >= shapeOf(output.getType()).size() ||
+        shapeOf(output.getType())[getAxis()] != shapeOf(getSources()[0].getType())[getAxis()])
+      return emitOpError("C7: an output does not have the sources' extent along the axis");
+  return verifyRegion(*this, "emit", getEmit(), twice(TypeRange(slices), states), TypeRange(slicesOf(emitted, getAxis(), getSlice())));
 }
 
 LogicalResult ContractOp::verify() {
@@ -304,6 +444,17 @@ LogicalResult ForOp::verify() {
   if (TypeRange(body.getArgumentTypes()).drop_front() != types || getResultTypes() != types ||
       body.getTerminator()->getOperandTypes() != types)
     return emitOpError("C2: inits, arguments, yields and results have different types");
+  return success();
+}
+
+LogicalResult WhileOp::verify() {
+  auto types = getInits().getTypes();
+  ::mlir::Block &condition = getCondition().front(), &body = getBody().front();
+  if (TypeRange(condition.getArgumentTypes()) != types || TypeRange(body.getArgumentTypes()) != types || getResultTypes() != types ||
+      body.getTerminator()->getOperandTypes() != types)
+    return emitOpError("C1: inits, arguments, yields and results have different types");
+  if (condition.getTerminator()->getNumOperands() != 1 || !condition.getTerminator()->getOperand(0).getType().isInteger(1))
+    return emitOpError("C2: the condition yields one bool");
   return success();
 }
 

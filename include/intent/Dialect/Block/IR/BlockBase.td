@@ -118,6 +118,16 @@ def Block_ScalarArgumentAttr : Block_Attr<"ScalarArgument", "scalar_argument"> {
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::Type":$element);
   let assemblyFormat = "`<` $name `,` $element `>`";
 }
+def Block_WorkspaceAttr : Block_Attr<"Workspace", "workspace"> {
+  let summary = "private memory of one launch: name, element, extents; dense, row-major";
+  let description = [{
+    `#block.workspace<"done", f32, ["N", "R"]>`: undefined at entry, or `zeroed`: zero at allocation and left zero by every
+    launch. One launch in flight owns it. Extents use launch symbols and declared parameters.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::Type":$element, OptionalArrayRefParameter<"::intent::block::ExprAttr">:$shape,
+                        DefaultValuedParameter<"bool", "false">:$zeroed);
+  let assemblyFormat = "`<` $name `,` $element `,` custom<ExprList>($shape) (`zeroed` `=` $zeroed^)? `>`";
+}
 def Block_CheckAttr : Block_Attr<"Check", "check"> {
   let summary = "a condition on launch-visible values that every call must satisfy";
   let parameters = (ins "::intent::block::ExprAttr":$condition, "::mlir::StringAttr":$message);
@@ -148,7 +158,7 @@ def Block_FragmentType : Block_Type<"Fragment", "fragment"> {
   let genVerifyDecl = 1;
 }
 def Block_ViewType : Block_Type<"View", "view"> {
-  let summary = "an external tensor: element type and rank; extents and strides belong to the interface";
+  let summary = "a tensor in memory: element type and rank; extents and strides belong to the interface or the workspace";
   let parameters = (ins "::mlir::Type":$element, "int64_t":$rank);
   let assemblyFormat = "`<` $element `,` $rank `>`";
 }

@@ -26,10 +26,12 @@ def Block_ProgramOp : Block_Op<"program", [IsolatedFromAbove, Symbol, NoTerminat
   let summary = "one complete executable program for the launches that its guard admits";
   let description = [{
     Block arguments: the public parameters in author order (views as `!block.view`, scalars as their type),
-    then one `index` per entry of `privates`: the value of that launch expression at the call. Only
+    then one `index` per entry of `privates`: the value of that launch expression at the call, then one
+    `!block.view` per entry of `workspaces`. Only
     constants and `block.group` stand in the body. `guard` absent admits every launch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Block_ExprAttr>:$guard, TypedArrayAttrBase<Block_ExprAttr, "launch expressions">:$privates,
+                       OptionalAttr<TypedArrayAttrBase<Block_WorkspaceAttr, "workspaces">>:$workspaces,
                        TypedArrayAttrBase<Block_ParameterAttr, "parameters">:$parameters,
                        OptionalAttr<Block_ConfigurationSetAttr>:$configurations, OptionalAttr<StrAttr>:$family);
   let regions = (region SizedRegion<1>:$body);
@@ -105,6 +107,35 @@ def Block_StoreOp : Block_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[
   let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
   let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
+  let hasVerifier = 1;
+}
+def Block_ScatterReduceOp : Block_Op<"scatter_reduce", [AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "combines the active lanes into their elements, each atomically; operands as in block.store";
+  let description = "The region is associative and commutative: what the element holds, then the lane's value. Lanes may collide.";
+  let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
+                       ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes $combine attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
+  let hasVerifier = 1;
+}
+def Block_AtomicOp : Block_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomic access of the active lanes' elements; the result is what each held before, anything on inactive lanes";
+  let description = [{
+    Operands as in `block.store`; `load` ignores `value`, which then only gives the shape. The logical sharing domain is
+    all instances of the launch. Each active lane acts exactly once.
+  }];
+  let arguments = (ins Intent_AtomicKind:$kind, Intent_MemoryOrder:$order, Block_Value:$value, Block_ViewType:$view,
+                       Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity, ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
+  let results = (outs Block_Value:$old);
+  let assemblyFormat = "$kind $order $value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity)) `->` type($old)";
+  let hasVerifier = 1;
+}
+def Block_CompareExchangeOp : Block_Op<"compare_exchange", [AttrSizedOperandSegments, AllTypesMatch<["expected", "desired", "old"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "stores `desired` in the active lanes' elements that hold the bits of `expected`; gives what each held";
+  let arguments = (ins Intent_MemoryOrder:$order, Block_Value:$expected, Block_Value:$desired, Block_ViewType:$view,
+                       Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity, ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
+  let results = (outs Block_Value:$old);
+  let assemblyFormat = "$order $expected `,` $desired `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($expected) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
   let hasVerifier = 1;
 }
 def Block_FenceOp : Block_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -206,6 +237,26 @@ def Block_ReduceOp : Block_Op<"reduce", [Pure, AttrSizedOperandSegments, SingleB
   let results = (outs Variadic<Block_Value>:$results);
   let regions = (region SizedRegion<1>:$combine);
   let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axis` $axis $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
+  let hasVerifier = 1;
+}
+def Block_ScanOp : Block_Op<"scan", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "inclusive associative scan of fragments along one axis, lane order kept";
+  let description = [{
+    Operands, identities and region as in `block.reduce`; each result has its operand's type. With `reverse` the scan runs
+    from the last lane. The left operand of the region is what came earlier in the scan's direction.
+  }];
+  let arguments = (ins Variadic<Block_FragmentType>:$values, Variadic<Intent_Scalar>:$identities, I64Attr:$axis, UnitAttr:$reverse);
+  let results = (outs Variadic<Block_FragmentType>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axis` $axis (`reverse` $reverse^)? $combine attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let hasVerifier = 1;
+}
+def Block_PickOp : Block_Op<"pick", [Pure]> {
+  let summary = "the elements of one lane of an axis: the only element extraction";
+  let description = "`%t = block.pick %x at %lane axis 1 : !block.fragment<f32, [BM, BN]> -> !block.fragment<f32, [BM]>`; 0 <= lane < extent.";
+  let arguments = (ins Block_FragmentType:$value, Index:$lane, I64Attr:$axis);
+  let results = (outs Block_Value:$result);
+  let assemblyFormat = "$value `at` $lane `axis` $axis attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
 }
 def Block_ContractOp : Block_Op<"contract", [Pure, AllTypesMatch<["accumulator", "result"]>]> {

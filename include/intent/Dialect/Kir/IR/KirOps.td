@@ -82,23 +82,61 @@ def Kir_IndicesOp : Kir_Op<"indices", [Pure]> {
 
 //===- accesses ----------------------------------------------------------------------------------------===//
 
-def Kir_ReadOp : Kir_Op<"read", [MemoryEffects<[MemRead]>]> {
+def Kir_BufferOp : Kir_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "kernel-local mutable state: one view for each run of this operation, undefined until written";
+  let description = [{
+    `%b = kir.buffer : !kir.view<f32, ["N", 4], inout>` inside a `kir.parallel` is private to the iteration. An initial
+    value is a `kir.write` behind it.
+  }];
+  let results = (outs Kir_ViewType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+def Kir_ReadOp : Kir_Op<"read", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
   let summary = "elements of a view selected by one index per view axis";
   let description = [{
     An index is an integer scalar, a domain or an integer tensor. Domains add one result axis each in
     view order; tensors broadcast together (the frontend has made their types equal) and add their joint
     axes once, where the first of them stands. All scalars: the result is a scalar. A lane out of range
-    reads a typed zero.
+    reads a typed zero. With `valid` (i1 of the result's shape) a lane where it is false touches no memory and reads a
+    typed zero.
   }];
-  let arguments = (ins Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices);
+  let arguments = (ins Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices, Optional<Kir_Value>:$valid);
   let results = (outs Kir_Value:$result);
-  let assemblyFormat = "$view `[` ($indices^ `:` type($indices))? `]` attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = "$view `[` ($indices^ `:` type($indices))? `]` (`valid` $valid^ `:` type($valid))? attr-dict `:` type($view) `->` type($result)";
   let hasVerifier = 1;
 }
 def Kir_WriteOp : Kir_Op<"write", [MemoryEffects<[MemWrite]>]> {
   let summary = "stores a value of exactly the index result's shape";
+  let description = "`unique`: the author promises that no element is stored twice (`I.scatter_unique`).";
+  let arguments = (ins Kir_Value:$value, Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices, UnitAttr:$unique);
+  let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` (`unique` $unique^)? attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+def Kir_ScatterReduceOp : Kir_Op<"scatter_reduce", [SingleBlockImplicitTerminator<"YieldOp">, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "combines each element of a value into its destination; collisions combine too, in any order";
+  let description = "The region is associative and commutative and combines scalars: what the destination holds, then the element.";
   let arguments = (ins Kir_Value:$value, Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices);
-  let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` attr-dict `:` type($value) `,` type($view)";
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` $combine attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+def Kir_AtomicOp : Kir_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomic access of every selected element; the result is what each held before";
+  let description = [{
+    Indices as in `kir.read`; `value` has the index result's shape and is absent for `load`; `store` has no result. Float
+    `max` and `min` follow `maximum_num` and `minimum_num`.
+  }];
+  let arguments = (ins Intent_AtomicKind:$kind, Intent_MemoryOrder:$order, Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices, Optional<Kir_Value>:$value);
+  let results = (outs Optional<Kir_Value>:$old);
+  let assemblyFormat = "$kind $order $view `[` ($indices^ `:` type($indices))? `]` (`value` $value^ `:` type($value))? attr-dict `:` type($view) (`->` type($old)^)?";
+  let hasVerifier = 1;
+}
+def Kir_CompareExchangeOp : Kir_Op<"compare_exchange", [AllTypesMatch<["expected", "desired", "old"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "stores `desired` where the element holds the bits of `expected`; gives what it held and whether it stored";
+  let arguments = (ins Intent_MemoryOrder:$order, Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices, Kir_Value:$expected, Kir_Value:$desired);
+  let results = (outs Kir_Value:$old, Kir_Value:$success);
+  let assemblyFormat = "$order $view `[` ($indices^ `:` type($indices))? `]` `expected` $expected `desired` $desired attr-dict `:` type($view) `,` type($expected) `->` type($success)";
   let hasVerifier = 1;
 }
 def Kir_ExtractOp : Kir_Op<"extract", [Pure]> {
@@ -215,12 +253,64 @@ def Kir_ReduceOp : Kir_Op<"reduce", [Pure, AttrSizedOperandSegments, SingleBlock
     } : (!kir.tensor<f32, ["M", "N"]>) -> (!kir.tensor<f32, ["M"]>)
     ```
     All operands have one shape. The region combines scalars: first the left components, then the right.
-    A full reduction gives scalars. `keepdims` is a broadcast behind it.
+    A full reduction gives scalars. `keepdims` is a broadcast behind it. `captures` are further values that the region
+    takes, one argument each behind the components: scalars, or tensors of the kept axes, which it sees element by
+    element. Scalars from around the operation may be used directly.
   }];
-  let arguments = (ins Variadic<Kir_TensorType>:$values, Variadic<Intent_Scalar>:$identities, DenseI64ArrayAttr:$axes);
+  let arguments = (ins Variadic<Kir_TensorType>:$values, Variadic<Intent_Scalar>:$identities, Variadic<Kir_Value>:$captures, DenseI64ArrayAttr:$axes);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axes` $axes $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axes` $axes $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
+  let hasVerifier = 1;
+}
+def Kir_ScanOp : Kir_Op<"scan", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "associative prefix combination along one axis, member order kept";
+  let description = [{
+    Operands, identities and region as in `kir.reduce`; each result has its operand's type. Element i is the combination
+    of the elements up to i, with `exclusive` of those before i (the identity first). With `reverse` the scan runs from
+    the end; the left operand of the region is what came earlier in the scan's direction.
+  }];
+  let arguments = (ins Variadic<Kir_TensorType>:$values, Variadic<Intent_Scalar>:$identities, Variadic<Kir_Value>:$captures, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs Variadic<Kir_TensorType>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? $combine attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let hasVerifier = 1;
+}
+def Kir_RegionFoldOp : Kir_Op<"region_fold", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "list homomorphism over one ordered axis: the source may be cut into any contiguous non-empty slices";
+  let description = [{
+    ```
+    %peak, %mass = kir.region_fold(%x) axis 0 slice "?s0" identity(%ninf, %zero) summarize {
+    ^bb0(%part: !kir.tensor<f32, ["?s0"]>):
+      ...
+      kir.yield %m, %l : f32, f32
+    } combine {
+    ^bb0(%m1: f32, %l1: f32, %m2: f32, %l2: f32):
+      ...
+      kir.yield %m, %l : f32, f32
+    } : (!kir.tensor<f32, ["N"]>) identities (f32, f32) -> (f32, f32)
+    ```
+    All sources have one extent along `axis`; a slice has the extent named by `slice` there, which only this operation's
+    regions mention. `summarize` gives the components of a slice's summary, `combine` joins two adjacent ones, left
+    first. An empty source gives the identity. Regions may use values from around them.
+  }];
+  let arguments = (ins Variadic<Kir_TensorType>:$sources, I64Attr:$axis, StrAttr:$slice, Variadic<Kir_Value>:$identities);
+  let results = (outs Variadic<Kir_Value>:$results);
+  let regions = (region SizedRegion<1>:$summarize, SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `summarize` $summarize `combine` $combine attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let hasVerifier = 1;
+}
+def Kir_RegionScanOp : Kir_Op<"region_scan", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "region fold whose summaries act on a state; emits outputs in source order";
+  let description = [{
+    `summarize(slices)` gives a transition, `combine` joins two adjacent ones, `apply(transition, state)` the next state,
+    `emit(slices, state)` the outputs of a slice, whose axis `axis` has the slice's extent. Results: the outputs, with
+    the sources' extent there, then the final state. An empty source gives empty outputs and the initial state.
+  }];
+  let arguments = (ins Variadic<Kir_TensorType>:$sources, I64Attr:$axis, StrAttr:$slice, Variadic<Kir_Value>:$identities, Variadic<Kir_Value>:$states);
+  let results = (outs Variadic<Kir_Value>:$results);
+  let regions = (region SizedRegion<1>:$summarize, SizedRegion<1>:$combine, SizedRegion<1>:$apply, SizedRegion<1>:$emit);
+  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `state` `(` $states `)` `summarize` $summarize `combine` $combine `apply` $apply `emit` $emit attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `states` `(` type($states) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
 def Kir_ContractOp : Kir_Op<"contract", [Pure]> {
@@ -252,6 +342,28 @@ def Kir_ForOp : Kir_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, Recursi
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$domain (`carry` `(` $inits^ `:` type($inits) `)`)? $body attr-dict `:` type($domain) (`->` type($results)^)?";
+  let hasVerifier = 1;
+}
+def Kir_WhileOp : Kir_Op<"while", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "ordered loop with carries of fixed type that runs while its condition region yields true";
+  let description = [{
+    ```
+    %n = kir.while carry(%zero : i32) {
+    ^bb0(%i: i32):
+      ...
+      kir.yield %more : i1
+    } do {
+    ^bb0(%i: i32):
+      ...
+      kir.yield %next : i32
+    } -> i32
+    ```
+    `for` with `break` is this loop with the coordinate as a carry.
+  }];
+  let arguments = (ins Variadic<Kir_Value>:$inits);
+  let results = (outs Variadic<Kir_Value>:$results);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let assemblyFormat = "(`carry` `(` $inits^ `:` type($inits) `)`)? $condition `do` $body attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;
 }
 def Kir_IfOp : Kir_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
