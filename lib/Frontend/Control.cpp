@@ -37,7 +37,7 @@ static bool sameConstant(const Constant &a, const Constant &b) {
 }
 
 bool Lowering::same(const Entity &a, const Entity &b) {
-  if (a.kind != b.kind || a.text != b.text || a.value != b.value || a.function != b.function) return false;
+  if (a.kind != b.kind || a.text != b.text || a.value != b.value || a.function != b.function || a.extent != b.extent) return false;
   if (a.kind == Entity::Literal) return sameConstant(*a.constant, *b.constant);
   if (!a.product) return true;
   if (a.product == b.product) return true;

@@ -38,6 +38,7 @@ struct Entity {
     Foreign,   // an object of no meaning here, `text` is its Python type
     Parallel,  // what I.parallel gives: `product` holds domains
     Choice,    // by the bool `value`, one of two untyped numbers in `product`: it takes its dtype where it is used
+    Length,    // `extent` of an axis, which shapes may use and no value may
   };
   Kind kind = Unbound;
   std::string text;
@@ -47,6 +48,7 @@ struct Entity {
   std::shared_ptr<const Bounds> region;
   const frontend::Function *function = nullptr;
   const Meaning *meaning = nullptr; // EnumClass
+  kir::ExtentAttr extent;           // Length
 
   static Entity ofConstant(Constant c) {
     Entity e;

@@ -159,8 +159,16 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
 
 Entity Lowering::shapeEntity(ArrayRef<ExtentAttr> shape, NodeId at) {
   std::vector<Entity> items;
-  for (ExtentAttr extent : shape)
-    items.push_back(Entity::ofValue(extentValue(extent, at)));
+  for (ExtentAttr extent : shape) {
+    if (!dependsOnSlice(extent)) {
+      items.push_back(Entity::ofValue(extentValue(extent, at)));
+      continue;
+    }
+    Entity length;
+    length.kind = Entity::Length;
+    length.extent = extent;
+    items.push_back(length);
+  }
   return Entity::ofTuple(std::move(items));
 }
 
@@ -204,6 +212,7 @@ std::string Lowering::describe(const Entity &entity) {
   case Entity::Foreign: return "a Python object ('" + entity.text + "')";
   case Entity::Parallel: return "I.parallel(...)";
   case Entity::Choice: return "a choice of literals";
+  case Entity::Length: return "the extent of a slice, which is not observable";
   }
   return "?";
 }

@@ -199,6 +199,13 @@ public:
   // -- Reductions.cpp
   FailureOr<Entity> lowerNamedReduce(Call &call);
   FailureOr<Entity> lowerReduce(Call &call);
+  FailureOr<Entity> lowerArgReduce(Call &call);
+  // -- Scans.cpp
+  FailureOr<Entity> lowerScan(Call &call);
+  FailureOr<Entity> lowerCumulative(Call &call);
+  // -- Folds.cpp
+  FailureOr<Entity> lowerRegionFold(Call &call);
+  FailureOr<Entity> lowerRegionScan(Call &call);
   // -- Contractions.cpp
   FailureOr<Entity> lowerContract(Call &call);
   FailureOr<Entity> lowerMatmul(Call &call);
@@ -222,6 +229,42 @@ private:
   LogicalResult flatten(const Entity &entity, NodeId at, std::vector<Entity> &leaves, const llvm::Twine &what);
   Entity rebuild(const Entity &like, llvm::ArrayRef<Value> leaves, size_t &next);
   LogicalResult matchStructure(const Entity &like, const Entity &entity, NodeId at, const llvm::Twine &what);
+  FailureOr<Type> accDtype(Call &call, unsigned position, Type otherwise);
+  FailureOr<int64_t> axisArgument(const Entity &entity, size_t rank, NodeId at);
+
+  /// What a generic reduction or scan combines: tensors of one shape, each with a scalar identity.
+  struct Components {
+    Shape shape;
+    llvm::SmallVector<Value> tensors, identities;
+    llvm::SmallVector<Type> elements;
+    llvm::SmallVector<bool> rankZero; // whether the identity was a rank-zero tensor
+  };
+  /// Further arguments of a combine function, which sees those in `tensors` element by element.
+  struct Captures {
+    std::vector<Entity> arguments;
+    llvm::SmallVector<Value> tensors;
+  };
+  FailureOr<Components> components(Call &call, unsigned identity, unsigned acc);
+  FailureOr<Captures> captures(Call &call, unsigned position, llvm::ArrayRef<ExtentAttr> kept);
+  FailureOr<Entity> capture(const Entity &entity, NodeId at, llvm::ArrayRef<ExtentAttr> kept, Captures &captures);
+  LogicalResult requireCombine(const Entity &combine, NodeId at);
+  LogicalResult fillCombine(mlir::Region &region, const Entity &like, llvm::ArrayRef<Type> elements, const Captures &captures,
+                            const Entity &combine, NodeId at);
+  void fillCombine(mlir::Region &region, BinaryKind kind, Type element, NodeId at);
+
+  struct Slices;
+  FailureOr<Slices> slicedSources(Call &call);
+  std::vector<Entity> sliceArguments(const Slices &slices, mlir::Block &body, NodeId at);
+  FailureOr<std::vector<Entity>> foldOperands(Call &call, unsigned position);
+  FailureOr<Entity> callPure(const Entity &callee, llvm::ArrayRef<Entity> arguments, NodeId at, llvm::StringRef role);
+  FailureOr<llvm::SmallVector<Value>> modelValues(const Entity &model, const Entity *filled, NodeId at, const llvm::Twine &what);
+  LogicalResult yieldFitted(const Entity &entity, const Entity &model, mlir::TypeRange types, NodeId at, const llvm::Twine &what);
+  FailureOr<Entity> fillTransition(mlir::Region &region, const Entity &callee, const Entity &first, mlir::TypeRange firstTypes,
+                                   const Entity &second, mlir::TypeRange secondTypes, NodeId at, llvm::StringRef role);
+  FailureOr<llvm::SmallVector<Value>> emitted(const Entity &outputs, const Slices &slices, mlir::Region &region, NodeId at,
+                                              llvm::SmallVectorImpl<int64_t> &positions);
+  Value moveAxis(Value tensor, int64_t from, int64_t to, NodeId at);
+  Value moveAxisBack(Value tensor, int64_t from, int64_t to, NodeId at);
   struct Axes {
     llvm::SmallVector<int64_t> lhs, rhs;
   };
@@ -278,9 +321,18 @@ private:
   std::vector<Checked> checked;
   llvm::StringSet<> symbols; // view symbols
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
-  uint64_t writes = 0; // lowered so far: reads between two are equal
-  uint64_t work = 0;   // evaluated nodes
+  unsigned folds = 0;                              // region folds and scans lowered so far: slice extents are "?s0", "?s1", ...
+  llvm::StringRef pureRole = "a combine function"; // what has no effects while pureRegions is not zero
+  uint64_t writes = 0;                             // lowered so far: reads between two are equal
+  uint64_t work = 0;                               // evaluated nodes
 };
+
+/// The dtype that a sum has unless `acc_dtype` says otherwise.
+Type widenedBySums(Type element);
+/// The identity of a named reduction or scan.
+mlir::TypedAttr identityOf(BinaryKind kind, Type element);
+/// Whether an extent depends on how a region fold cuts its source.
+bool dependsOnSlice(ExtentAttr extent);
 
 } // namespace intent::frontend
 

@@ -269,7 +269,7 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
     return error(at) << describe(base) << " is not written by index; values are immutable, and only Out and InOut views are written";
   auto type = cast<kir::ViewType>(base.value.getType());
   if (type.getAccess() == Access::In) return error(at) << "parameter '" << base.text << "' is an input (I.In) and is not written";
-  if (pureRegions) return error(at) << "a combine function has no effects; it writes '" << base.text << "'";
+  if (pureRegions) return error(at) << pureRole << " has no effects; it writes '" << base.text << "'";
   for (const IndexItem &item : items)
     if (item.kind == IndexItem::NewAxis) return error(item.node) << "None inserts an axis into a value that is read; a write has none";
   FailureOr<SmallVector<Value>> indices = resolveIndices(type.getShape(), base, items, at);
