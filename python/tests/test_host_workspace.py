@@ -228,16 +228,17 @@ def body(p):
     old = p.atomic("add", p.constant(1, "i32"), "%w", [(p.constant(0), [])])
     p.store(old, "%t", [("%p", [])], [])
 k = Kernel(kernel([("x", "f32", ['"M"', '"N"'], "in"), ("y", "f32", ['"M"', '"N"'], "out"), ("t", "i32", ['"M"'], "out")], [('"M"', body)], privates=['"M"', '"N"'], workspaces=[("w", "i32", ["1"], True)]))
-def run(m):
-    x = np.full((m, 16), 3.0, np.float32)
-    t = np.zeros(m, np.int32)
-    k(x, np.empty_like(x), t)
+def run(m, stop=False):
+    x, t = np.full((m, 16), 3.0, np.float32), np.zeros(m, np.int32)
+    y = np.empty_like(x)
+    if stop:
+        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    k(x, y, t)
     return t
 run(3)  # code is generated, and memory with a count in it waits for the next launch
 signal.signal(signal.SIGINT, signal.default_int_handler)
-threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
-    run(2_000_000)
+    run(2_000_000, True)
     print("finished")
 except BaseException as e:
     print(type(e).__name__)
