@@ -37,6 +37,7 @@ private:
   void giveCoverage(Cover &cover, AxisId id, Variant &variant);
   void giveSegment(Cover &cover, AxisId folded, Variant &variant);
   bool isSliced(const GroupFacts &g, AxisId id);
+  bool isResident(const GroupFacts &g, AxisId id);
   std::string parameterName(StringRef prefix, StringRef column, AxisId id);
   void declare(Variant &variant, ParameterAttr parameter);
   LogicalResult readForced();
@@ -112,6 +113,15 @@ bool Assignment::isSliced(const GroupFacts &g, AxisId id) {
   return g.running.contains(id) && llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Folded; });
 }
 
+// Classes that a resident variant holds at once: what several traversals walk, and what a loop's body needs whole.
+bool Assignment::isResident(const GroupFacts &g, AxisId id) {
+  if (llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) || facts.sliceOwner(id))
+    return false;
+  if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
+  if (g.complete.contains(id)) return true;
+  return g.revisited.contains(id) && !g.contracted.contains(id) && !isPointExtent(facts, id);
+}
+
 //===- covers ------------------------------------------------------------------------------------------===//
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
@@ -176,7 +186,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
     });
   auto walksPoints = [&](AxisId id) {
     if (g.running.contains(id)) return g.uniform.contains(id);
-    return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(facts, id) ||
+    return g.ordered.contains(id) || g.uniform.contains(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
            (outerAxes.contains(id) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
@@ -194,17 +204,16 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       cover.slice = true;
       continue;
     }
-    if (walksPoints(id)) {
-      cover.loop = true;
-      continue;
-    }
     if (isSliced(g, id)) {
       cover.loop = true;
       giveSegment(cover, id, variant);
       continue;
     }
-    if (resident && !g.contracted.contains(id) && (g.revisited.contains(id) || g.complete.contains(id)) &&
-        facts.isLaunchVisible(facts.axis(id).extent)) {
+    if (walksPoints(id)) {
+      cover.loop = true;
+      continue;
+    }
+    if (resident && isResident(g, id)) {
       giveCoverage(cover, id, variant);
       continue;
     }
@@ -302,10 +311,7 @@ ExprAttr Assignment::residentGuard() {
   for (const GroupFacts &g : groups) {
     ExprAttr product;
     for (AxisId id : g.classes) {
-      if (llvm::is_contained(g.program, id) || g.contracted.contains(id) || g.ordered.contains(id) || g.uniform.contains(id) ||
-          isPointExtent(facts, id) || isSliced(g, id))
-        continue;
-      if (!(g.revisited.contains(id) || g.complete.contains(id)) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
+      if (!isResident(g, id)) continue;
       ExprAttr extent = launchExpr(facts.axis(id).extent);
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
     }
@@ -352,9 +358,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   bool anyResident = false;
   for (const GroupFacts &g : groups)
     for (AxisId id : g.classes)
-      anyResident |=
-          (g.revisited.contains(id) || g.complete.contains(id)) && !g.contracted.contains(id) && !isSliced(g, id) &&
-          !facts.sliceOwner(id) && !llvm::is_contained(g.program, id);
+      anyResident |= isResident(g, id);
   std::vector<Variant> variants;
   if (!forced.empty()) {
     Variant variant = makeVariant("forced", mustBeComplete);

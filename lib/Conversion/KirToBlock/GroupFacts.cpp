@@ -19,6 +19,7 @@ bool isPointExtent(Facts &facts, AxisId id) {
 }
 
 static void addUniform(Facts &facts, GroupFacts &group, AxisId axis) {
+  if (facts.sliceOwner(axis)) return; // as long as the chunk that is being walked
   auto leaves = [&](const Index *node) {
     for (AxisId id : facts.freeAxes(node))
       group.uniform.insert(id);
