@@ -39,6 +39,7 @@ struct Entity {
     Parallel,  // what I.parallel gives: `product` holds domains
     Choice,    // by the bool `value`, one of two untyped numbers in `product`: it takes its dtype where it is used
     Length,    // `extent` of an axis, which shapes may use and no value may
+    Format,    // of packed elements; `text` is its path, `product` its arguments
   };
   Kind kind = Unbound;
   std::string text;

@@ -91,6 +91,7 @@ FailureOr<Entity> Lowering::meaningOf(const Meaning &meaning, NodeId at) {
   }
   case Meaning::Intrinsic:
     if (std::optional<Constant> constant = languageConstant(meaning.text)) return Entity::ofConstant(*constant);
+    if (isFormat(meaning.text)) return Entity::ofText(Entity::Format, meaning.text);
     if (!findIntrinsic(meaning.text) && !isNamespace(meaning.text)) return error(at) << "the language has no name '" << meaning.text << "'";
     return Entity::ofText(Entity::Intrinsic, meaning.text);
   }
@@ -212,6 +213,7 @@ std::string Lowering::describe(const Entity &entity) {
   case Entity::Foreign: return "a Python object ('" + entity.text + "')";
   case Entity::Parallel: return "I.parallel(...)";
   case Entity::Choice: return "a choice of literals";
+  case Entity::Format: return "format I." + entity.text;
   case Entity::Length: return "the extent of a slice, which is not observable";
   }
   return "?";

@@ -87,16 +87,16 @@ const Intrinsic intrinsics[] = {
     {"matmul", "lhs, rhs, *, acc_dtype, transpose_lhs=, transpose_rhs=", &L::lowerMatmul},
     {"outer", "lhs, rhs", &L::lowerOuter},
     {"scaled_contract",
-     "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=, acc_dtype", nullptr},
-    {"scaled_matmul", "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, group_size, acc_dtype", nullptr},
-    {"sparse_contract", "compressed, metadata, dense_rhs, *, format, reduce, batch=, acc_dtype", nullptr},
-    {"sparse_matmul", "compressed, metadata, rhs, *, format, acc_dtype", nullptr},
-    {"sparse_contract_2to4", "compressed_lhs, metadata, rhs, acc_dtype", nullptr},
-    {"sparse.two_of_four", "compression_axis, logical_extent", nullptr},
-    {"sparse.one_of_two", "compression_axis, logical_extent", nullptr},
-    {"quantize", "values, *, format", nullptr},
-    {"quantized_dot", "lhs, rhs, *, lhs_format, rhs_format, acc_dtype", nullptr},
-    {"histogram", "values, bins, valid=, count_dtype=", nullptr},
+     "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=, acc_dtype", &L::lowerScaledContract},
+    {"scaled_matmul", "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, group_size, acc_dtype", &L::lowerScaledContract},
+    {"sparse_contract", "compressed, metadata, dense_rhs, *, format, reduce, batch=, acc_dtype", &L::lowerSparseContract},
+    {"sparse_matmul", "compressed, metadata, rhs, *, format, acc_dtype", &L::lowerSparseMatmul},
+    {"sparse_contract_2to4", "compressed_lhs, metadata, rhs, acc_dtype", &L::lowerSparseMatmul},
+    {"sparse.two_of_four", "compression_axis, logical_extent", &L::lowerSparseFormat},
+    {"sparse.one_of_two", "compression_axis, logical_extent", &L::lowerSparseFormat},
+    {"quantize", "values, *, format", &L::lowerQuantize},
+    {"quantized_dot", "lhs, rhs, *, lhs_format, rhs_format, acc_dtype", &L::lowerQuantizedDot},
+    {"histogram", "values, bins, valid=, count_dtype=", &L::lowerHistogram},
     // memory and effects
     {"gather", "source, index, valid=, fill=", nullptr},
     {"store", "target, index, value", nullptr},
@@ -114,8 +114,8 @@ const Intrinsic intrinsics[] = {
     {"atomic.or_", "target, index, value, order=", nullptr},
     {"atomic.xor", "target, index, value, order=", nullptr},
     {"atomic.compare_exchange", "target, index, expected, desired, order=", nullptr},
-    {"random.bits", "seed, logical_counter", nullptr},
-    {"random.uniform", "seed, logical_counter, dtype=", nullptr},
+    {"random.bits", "seed, logical_counter", &L::lowerRandomBits},
+    {"random.uniform", "seed, logical_counter, dtype=", &L::lowerRandomUniform},
 };
 } // namespace
 
@@ -131,9 +131,10 @@ const Intrinsic *findIntrinsic(StringRef path) {
   return table.lookup(path);
 }
 
+bool isFormat(StringRef path) { return llvm::is_contained({"e2m1", "e4m3", "e5m2", "e8m0", "quant.q4_k", "quant.q8_k"}, path); }
+
 bool isNamespace(StringRef path) {
-  if (llvm::is_contained({"quant", "quant.q8_k", "quant.q4_k", "e2m1", "e4m3", "e5m2", "e8m0"}, path))
-    return true; // formats: not lowered yet
+  if (path == "quant") return true;
   return llvm::any_of(intrinsics, [&](const Intrinsic &i) { return i.path.starts_with((path + ".").str()); });
 }
 

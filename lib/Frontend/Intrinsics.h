@@ -23,6 +23,9 @@ const Intrinsic *findIntrinsic(llvm::StringRef path);
 /// True if some operation lives below that path ("reduce", "random").
 bool isNamespace(llvm::StringRef path);
 
+/// True if a storage format without arguments has that path ("e2m1", "quant.q8_k").
+bool isFormat(llvm::StringRef path);
+
 /// The value of a constant of the language (`inf`, a dtype token); nothing if there is none.
 std::optional<Constant> languageConstant(llvm::StringRef path);
 

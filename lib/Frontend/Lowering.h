@@ -202,6 +202,18 @@ public:
   // -- Folds.cpp
   FailureOr<Entity> lowerRegionFold(Call &call);
   FailureOr<Entity> lowerRegionScan(Call &call);
+  // -- Histogram.cpp
+  FailureOr<Entity> lowerHistogram(Call &call);
+  // -- Packed.cpp, Quantized.cpp and Sparse.cpp
+  FailureOr<Entity> lowerScaledContract(Call &call);
+  FailureOr<Entity> lowerQuantize(Call &call);
+  FailureOr<Entity> lowerQuantizedDot(Call &call);
+  FailureOr<Entity> lowerSparseFormat(Call &call);
+  FailureOr<Entity> lowerSparseContract(Call &call);
+  FailureOr<Entity> lowerSparseMatmul(Call &call);
+  // -- Random.cpp
+  FailureOr<Entity> lowerRandomBits(Call &call);
+  FailureOr<Entity> lowerRandomUniform(Call &call);
   // -- Contractions.cpp
   FailureOr<Entity> lowerContract(Call &call);
   FailureOr<Entity> lowerMatmul(Call &call);
@@ -259,6 +271,8 @@ private:
                                    const Entity &second, mlir::TypeRange secondTypes, NodeId at, llvm::StringRef role);
   FailureOr<llvm::SmallVector<Value>> emitted(const Entity &outputs, const Slices &slices, mlir::Region &region, NodeId at,
                                               llvm::SmallVectorImpl<int64_t> &positions);
+  struct Expansion;
+  FailureOr<Value> philox(Call &call);
   Value moveAxis(Value tensor, int64_t from, int64_t to, NodeId at);
   Value moveAxisBack(Value tensor, int64_t from, int64_t to, NodeId at);
   struct Axes {
@@ -266,8 +280,18 @@ private:
   };
   FailureOr<Axes> axisPairs(const Entity &entity, size_t lhsRank, size_t rhsRank, NodeId at, llvm::StringRef what);
   FailureOr<Entity> contract(Value lhs, Value rhs, Axes reduce, Axes batch, Type acc, NodeId at);
-  LogicalResult contractOperands(Call &call, Value &lhs, Value &rhs, Type &acc);
+  LogicalResult contractOperands(Call &call, unsigned rhsAt, unsigned accAt, Value &lhs, Value &rhs, Type &acc);
   FailureOr<Entity> batched(Call &call, unsigned lhsRank, unsigned rhsRank, bool lhsTransposed, bool rhsTransposed);
+  FailureOr<Entity> batched(Operand lhs, Operand rhs, Type acc, unsigned lhsRank, unsigned rhsRank, bool lhsTransposed, bool rhsTransposed,
+                            llvm::StringRef operation, NodeId at);
+  FailureOr<std::string> formatArgument(const Entity &entity, NodeId at, llvm::StringRef role, llvm::ArrayRef<llvm::StringRef> choices);
+  LogicalResult requireMultiple(ExtentAttr extent, int64_t factor, ExtentAttr total, NodeId at, const llvm::Twine &what);
+  struct Scaled;
+  Value decodeScaled(const Scaled &operand, Type element, NodeId at);
+  struct Sparsity;
+  FailureOr<Sparsity> sparsityArgument(const Entity &entity, NodeId at, size_t rank);
+  FailureOr<Value> densify(Call &call, Value compressed, const Sparsity &sparsity);
+  FailureOr<Value> recordBytes(const Entity &entity, NodeId at, const llvm::Twine &what, int64_t bytes);
 
   // -- Statements.cpp
   Flow runBlock(llvm::ArrayRef<NodeId> statements);
