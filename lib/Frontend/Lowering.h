@@ -153,13 +153,23 @@ private:
   FailureOr<Entity> evaluateSubscript(NodeId node);
   FailureOr<std::vector<IndexItem>> evaluateIndices(NodeId slice);
   FailureOr<Entity> subscript(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  FailureOr<Entity> subregion(const Entity &base, const IndexItem &item, NodeId at);
+  FailureOr<Entity> productItem(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+
+  // -- Accesses.cpp
   FailureOr<llvm::SmallVector<Value>> resolveIndices(llvm::ArrayRef<ExtentAttr> shape, const Entity &base, llvm::ArrayRef<IndexItem> items,
                                                      NodeId at);
   FailureOr<Value> indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis);
+  Value readAt(const Entity &base, llvm::ArrayRef<Value> indices, bool asTensor, NodeId at, Value valid = {});
   FailureOr<Entity> readItems(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
-  LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode);
-  FailureOr<Entity> subregion(const Entity &base, const IndexItem &item, NodeId at);
-  FailureOr<Entity> productItem(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  LogicalResult requireWritable(const Entity &base, NodeId at, bool atomic = false);
+  FailureOr<Value> valueAt(const Entity &base, llvm::ArrayRef<Value> indices, const Entity &value, NodeId at, NodeId valueNode);
+  FailureOr<Value> spread(Value value, const llvm::SmallVector<ExtentAttr> *shape, const llvm::Twine &place, NodeId at, NodeId valueNode);
+  FailureOr<llvm::SmallVector<Value>> placeIndices(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode,
+                           bool isUnique = false);
+  FailureOr<std::vector<IndexItem>> indexItems(const Entity &index, NodeId at);
+  FailureOr<Value> validAt(const Entity &valid, Type result, const Entity &base, NodeId at, NodeId node);
 
   // -- Calls.cpp
   FailureOr<Entity> evaluateCall(NodeId node);
@@ -176,6 +186,19 @@ public:
   FailureOr<Entity> lowerParallel(Call &call);
   FailureOr<Entity> lowerIndices(Call &call);
   FailureOr<Entity> lowerEnd(Call &call);
+  // -- Ragged.cpp
+  FailureOr<Entity> lowerRagged(Call &call);
+  FailureOr<Entity> lowerMembers(Call &call);
+  // -- Buffers.cpp
+  FailureOr<Entity> lowerBuffer(Call &call);
+  FailureOr<Entity> lowerAssumeInBounds(Call &call);
+  FailureOr<Entity> lowerGather(Call &call);
+  FailureOr<Entity> lowerStore(Call &call);
+  FailureOr<Entity> lowerMutableLoad(Call &call);
+  FailureOr<Entity> lowerScatterReduce(Call &call);
+  // -- Atomics.cpp
+  FailureOr<Entity> lowerAtomic(Call &call);
+  FailureOr<Entity> lowerCompareExchange(Call &call);
   // -- Construction.cpp
   FailureOr<Entity> lowerFull(Call &call);
   FailureOr<Entity> lowerZeros(Call &call);
@@ -223,6 +246,8 @@ public:
   FailureOr<Entity> lowerOuter(Call &call);
 
 private:
+  FailureOr<MemoryOrder> orderArgument(Call &call, unsigned position, std::optional<AtomicKind> kind);
+  FailureOr<Entity> ragged(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
   FailureOr<Entity> makeDomain(const Entity &start, const Entity *stop, const Entity *step, llvm::ArrayRef<NodeId> nodes, NodeId at);
   Entity regionEntity(Value domain, Value begin, Value end, Value step);
   Value wholeAxis(ExtentAttr extent, NodeId at);

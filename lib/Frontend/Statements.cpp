@@ -62,7 +62,7 @@ Flow Lowering::runStatement(NodeId id) {
 
 /// The author's name becomes part of the location of the operation that made the value.
 void Lowering::nameValue(const Entity &entity, StringRef name) {
-  if (entity.kind != Entity::Value && entity.kind != Entity::Domain) return;
+  if (entity.kind != Entity::Value && entity.kind != Entity::Domain && entity.kind != Entity::View) return;
   Operation *op = entity.value.getDefiningOp();
   if (!op || op->getNumResults() != 1 || isa<NameLoc>(op->getLoc())) return;
   op->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
@@ -73,10 +73,13 @@ void Lowering::nameValue(const Entity &entity, StringRef name) {
 LogicalResult Lowering::assign(NodeId target, const Entity &value, NodeId valueNode) {
   const Node &node = request.node(target);
   switch (node.kind) {
-  case NodeKind::Name:
-    nameValue(value, node.fields[0].text);
-    frames.back().names[node.fields[0].text] = value;
+  case NodeKind::Name: {
+    StringRef name = node.fields[0].text;
+    nameValue(value, name);
+    Entity &named = frames.back().names[name.str()] = value;
+    if (named.kind == Entity::View && named.text.empty()) named.text = name.str(); // a buffer
     return success();
+  }
   case NodeKind::Tuple: {
     ArrayRef<NodeId> targets = node.fields[0].list;
     if (value.kind != Entity::Tuple) {

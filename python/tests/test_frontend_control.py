@@ -106,3 +106,122 @@ def test_random_programs_do_what_python_does(seed):
     else:
         got, expected = ran("\n".join([*lines, "x[3] = a", "x[4] = b", "x[5] = c"]), values)
     assert got == expected
+
+
+# -- which operation ------------------------------------------------------------------------------------------------------------------
+
+def lowered(body, before=""):
+    return kir(kernel(VIEW, body, before))
+
+
+def test_a_loop_without_break_is_a_for():
+    text = lowered("for i in range(1, x.shape[0], 2):\n    if x[i] > 3:\n        continue\n    x[i] += 1\n    if x[i] == 2:\n        pass\n    else:\n        continue\n    x[i] = 9")
+    assert len(ops(text, "for")) == 1 and not ops(text, "while")
+
+
+def test_a_loop_with_break_carries_coordinate_and_flag():
+    text = lowered("n = x[0]\nfor i in I.domain(2, x.shape[0], 3):\n    if x[i] > n:\n        break\n    n = n + x[i]\nx[1] = n")
+    assert len(ops(text, "while")) == 1 and not ops(text, "for") and ": index, i1, index)" in ops(text, "while")[0]
+
+
+def test_an_untaken_break_leaves_a_for():
+    assert ops(kir(kernel(VIEW + ", STOP: I.Constexpr[bool] = False", "for i in range(4):\n    if STOP:\n        break\n    x[i] = 1")), "for")
+
+
+def test_a_condition_with_effects_is_not_evaluated_after_break():
+    text = lowered("while I.atomic.add(x, 0, 1) < 5:\n    if x[1] > 2:\n        break")
+    condition = text[text.index("kir.while"):text.index("} do {")]
+    assert condition.index("kir.if") < condition.index("kir.atomic")
+
+
+def test_flags_exist_only_where_something_asks():
+    text = lowered("for i in I.parallel(I.domain(x.shape[0])):\n    if x[i] > 3:\n        continue\n    x[i] = 5")
+    assert ops(text, "if")[0].endswith("{") and "->" not in ops(text, "if")[0] and "kir.constant true" not in text
+
+
+def test_early_returns_of_helpers_and_kernels():
+    text = lowered("if x[0] > 3:\n    return\nx[1] = clip(x[0])", "@intent.fn\ndef clip(v):\n    if v > 9:\n        return v - v\n    if v < 0:\n        return v\n    return v * 2\n")
+    assert len(ops(text, "if")) == 3 and len(ops(text, "write")) == 1
+
+
+def test_a_return_from_a_loop_carries_records():
+    text = lowered("r = find(x)\nx[0] = r.at + r.pair[1]",
+                   "@intent.fn\ndef find(x):\n    for i in range(4):\n        if x[i] > 3:\n            return I.record(at=i, pair=(1, x[i]))\n    return I.record(at=x[0], pair=(1, x[1]))\n")
+    assert ": index, i1, index, index)" in ops(text, "while")[0]
+
+
+@pytest.mark.parametrize("body", [
+    "while True:\n    x[0] += 1\n    if x[0] > 9:\n        break", "while x[0] < 0:\n    x[0] += 1", "for i in range(3, 3):\n    break", "for i in range(5, 2):\n    x[i] = 1",
+    "for i in range(0):\n    x[0] = 7", "for i in range(7):\n    if i == 3:\n        break\n    for j in range(i):\n        if j == 1:\n            continue\n        if x[j] == 5:\n            break\n        x[j] += i",
+    "n = x[0]\nwhile n != 0 and (x[1] > 0 or n > 3) and not n == 2:\n    n = n - 1\nx[1] = n", "for i in range(7):\n    break\nx[0] = 1", "while True:\n    break",
+    "s = (x[0], (x[1], x[2]))\nwhile s[0] < 20:\n    s = (s[0] + 3, (s[1][1], s[0]))\n    if s[1][0] > 9:\n        break\nx[3] = s[0]\nx[4] = s[1][0]\nx[5] = s[1][1]",
+    "for i in range(2):\n    for j in range(3):\n        if x[j] > 4:\n            return\n        x[j] += 2", "n = x[1]\nfor i in range(1, 7, 2):\n    x[i] = n\n    n = x[i] if i > 2 else x[0]\nx[0] = n"])
+def test_programs_do_what_python_does(body):
+    by_kernel, by_python = ran(body, [3, 1, 4, 1, 5, 9, 2])
+    assert by_kernel == by_python
+
+
+def test_results_of_endless_loops_need_no_end():
+    helper = "@intent.fn\ndef f(x):\n    n = x[0] - x[0]\n    while True:\n        n = n + 1\n        if n * n > x[0]:\n            return n\n"
+    by_kernel, by_python = ran("x[1] = f(x)", [50, 0, 0], helper)
+    assert by_kernel == by_python == [50, 8, 0]
+
+
+CASES = [
+    ("while True:\n    x[0] = 1", "the loop does not end: its condition is always true, and it has no break and no return", 11),
+    ("while x[0]:\n    pass", "while takes a bool condition, got index scalar; compare it", 11),
+    ("while x[:] > 0:\n    pass", 'while takes a scalar condition, got bool tensor ["N"]; use I.select, and & | ~ on tensors', 11),
+    ("while x[0] > 0:\n    pass\nelse:\n    pass", "a loop has no else in the language", 9),
+    ("for i in range(3):\n    for j in I.parallel(I.domain(2)):\n        break", "an I.parallel loop has no break", 13),
+    ("for j in I.parallel(I.domain(2)):\n    for i in range(3):\n        return", "return inside I.parallel; continue ends one iteration", 13),
+    ("n = x[0]\nwhile n > 0:\n    n = x[:]", "carry 'n' of the loop at line 4 keeps its dtype and shape: expected index scalar, got index tensor [\"N\"] after the body", 5),
+    ("n = x[0]\nwhile n > 0:\n    if n > 3:\n        n = I.cast(n, I.f32)\n        break\n    n = n - 1", "carry 'n' of the loop at line 4 differs after the branches of the 'if' at line 5: f32 scalar and index scalar", 5),
+    ("for i in range(3):\n    if i > 1:\n        continue\n    else:\n        t = x[i]\nx[0] = t", "name 't' is assigned only inside the loop at line 3", 12),
+    ("for i in range(0, 3, -1):\n    pass", "domain step: expected a positive step, got -1", 26),
+    ("for i in range(0, 3, 0):\n    break", "domain step: expected a positive step, got 0", 26),
+    ("x[0] = part(x)", "'part' returns index scalar where control leaves early and nothing at its end; return a value there too", None),
+    ("x[0] = part_loop(x)", "'part_loop' returns index scalar where control leaves early and nothing at its end; return a value there too", None),
+    ("x[0] = split(x)", "both branches of the if return one type, got f32 scalar and index scalar", None),
+    ("t = grown(x)", "a function returns index tensor [n] from the loop at line {}, where it is made", None),
+    ("d = chosen(x)", "a function returns a domain from a branch of this if, where it is made", None),
+]
+HELPERS = """@intent.fn
+def part(x):
+    if x[0] > 3:
+        return x[0]
+@intent.fn
+def part_loop(x):
+    for i in range(4):
+        if x[i] > 3:
+            return x[i]
+@intent.fn
+def split(x):
+    if x[0] > 3:
+        return I.cast(1, I.f32)
+    return x[0]
+@intent.fn
+def grown(x):
+    for i in range(4):
+        n = x[i]
+        if n > 3:
+            return I.zeros(n, I.index)
+    return x[:]
+@intent.fn
+def chosen(x):
+    for i in range(3):
+        if x[0] > 3:
+            if x[0] > 4:
+                return I.domain(x[1])
+        x[i] = 1
+    return I.domain(2)
+"""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case[0].splitlines()[-1] for case in CASES])
+def test_rule(case):
+    text, message, column = case
+    helped = not text.startswith(("x[0] = ", "t = ", "d = "))
+    found = diagnostic(kernel(VIEW, text, "" if helped else HELPERS))
+    assert re.sub(r"loop at line \d\d", "loop at line {}", found["message"]) == message and found["error"] == "LanguageError"
+    if column:
+        assert found["column"] == column
