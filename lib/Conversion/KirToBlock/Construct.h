@@ -182,6 +182,7 @@ private:
   mlir::FailureOr<Reals> operandsOf(Effect *effect);
   mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<Real> values);
   mlir::LogicalResult makeBuffers();
+  mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   bool inStepWith(Effect *later, Effect *earlier);
   llvm::SmallVector<Demand> rootsOf(Effect *effect);
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);

@@ -131,7 +131,8 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   for (AxisId id : g.program)
     group.covers[id].program = true;
   if (g.lhsFree != ~0u) {
-    for (auto [id, column] : {std::pair(g.lhsFree, "ownership_m"), std::pair(g.rhsFree, "ownership_n")})
+    bool onlyRight = !llvm::is_contained(g.program, g.lhsFree);
+    for (auto [id, column] : {std::pair(g.lhsFree, "ownership_m"), std::pair(g.rhsFree, onlyRight ? "ownership_m" : "ownership_n")})
       if (llvm::is_contained(g.program, id)) giveLanes(group.covers[id], id, column, Role::Ownership, 16, 256, variant);
     size_t n = g.program.size();
     if (n >= 2 && g.program[n - 2] == g.lhsFree && g.program[n - 1] == g.rhsFree) {

@@ -129,7 +129,7 @@ std::optional<Demand> Facts::argumentDemand(BlockArgument argument, ArrayRef<con
   auto whole = [&](Value v) { return Demand(v, operandCoordinates(v, coordinates)); };
   auto slice = [&](Value source, uint64_t axis) {
     Coordinates at(coordinates.begin(), coordinates.end());
-    at[axis] = index.add(at[axis], index.start(find(axesOf(parent)[0])));
+    at[axis] = index.add(at[axis], position(axesOf(parent)[1]));
     return Demand(source, at);
   };
   auto yielded = [&](Region &from, unsigned number) { return whole(from.front().getTerminator()->getOperand(number)); };
@@ -295,7 +295,7 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
         if (!scan || loop.numberOf(value)) return;
         unsigned output = cast<OpResult>(value).getResultNumber();
         Coordinates at(coordinates);
-        at[scan.getAxis()] = position(axesOf(o)[1 + output]);
+        at[scan.getAxis()] = position(axesOf(o)[2 + output]);
         pull(scan.getEmit().front().getTerminator()->getOperand(output), at);
       })
       .Case<IfOp>([&](IfOp branch) {
@@ -350,7 +350,7 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
   AxisSet free;
   auto own = [&](const Index *node) {
     forEachAxis(node, [&](AxisId id) { merge(free, find(id)); });
-    forEachSlice(node, [&](Operation *owner) { merge(free, find(axesOf(owner)[0])); });
+    forEachSlice(node, [&](Operation *owner) { merge(free, passClass(owner)); });
   };
   auto loopsAround = [&](Operation *op) {
     for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
@@ -375,7 +375,7 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
   };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (auto carry = Carries::of(argument)) {
-      merge(free, find(axesOf(carry->first)[0]));
+      merge(free, passClass(carry->first));
       ownAll();
     }
   } else if (auto read = dyn_cast<ReadOp>(op)) {
@@ -384,7 +384,7 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
         own(c);
       if (auto it = versionLoops.find(read); it != versionLoops.end())
         for (Operation *loop : it->second)
-          merge(free, find(axesOf(loop)[0]));
+          merge(free, passClass(loop));
       for (AxisId id : privateAxes(read.getView()))
         merge(free, find(id));
     }
@@ -412,7 +412,7 @@ AxisSet Facts::freeAxes(const Index *node) {
   SmallVector<Demand> leaves;
   addLeaves(node, leaves);
   forEachAxis(node, [&](AxisId id) { merge(free, find(id)); });
-  forEachSlice(node, [&](Operation *owner) { merge(free, find(axesOf(owner)[0])); });
+  forEachSlice(node, [&](Operation *owner) { merge(free, passClass(owner)); });
   for (const Demand &leaf : leaves)
     for (AxisId id : freeAxes(leaf))
       merge(free, id);

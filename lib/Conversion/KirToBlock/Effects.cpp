@@ -336,7 +336,35 @@ LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> 
   }
   for (Effect *effect : batch)
     llvm::append_range(roots, effect->roots);
+  if (failed(keepReplaced(batch, unbound))) return failure();
   return traverse(reductions, unbound, roots, [&] { return perform(batch); }, batch[0]->op->getLoc());
+}
+
+// What one chunk of a traversal stores, a later chunk may still have to read: that is read before the traversal.
+LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
+  SmallVector<AxisId> loops;
+  for (AxisId id : unbound)
+    if (!isComplete(id)) loops.push_back(id);
+  if (loops.empty()) return success();
+  for (Effect *reader : batch)
+    for (const Demand &demand : facts.demandsOf(reader).order) {
+      auto read = demand.first.getDefiningOp<kir::ReadOp>();
+      if (!read || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) continue;
+      Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, reader};
+      AxisSet whole; // the chunks that the read's members may meet in
+      for (AxisId id : facts.freeAxes(demand))
+        if (llvm::is_contained(loops, id)) whole.push_back(id);
+      bool replaced = !whole.empty() && llvm::any_of(batch, [&](Effect *writer) {
+        Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
+        if (write.view != access.view || facts.order(read) > facts.order(writer->op) || facts.areDisjoint(write.coordinates, access.coordinates))
+          return false;
+        return llvm::any_of(loops, [&](AxisId id) { return !meetOnlyAtOnePosition(facts, access, write, id); });
+      });
+      if (!replaced) continue;
+      SmallVector<AxisId> classes;
+      if (failed(keep(demand, whole, classes))) return failure();
+    }
+  return success();
 }
 
 bool Construction::readsView(const Demand &demand, Value view) {

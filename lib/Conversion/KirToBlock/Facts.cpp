@@ -86,10 +86,12 @@ void Facts::createAxes() {
       over(Axis::While, ExtentAttr::atom(op->getContext(), "?passes" + std::to_string(places[op])));
     else if (auto fold = dyn_cast<RegionFoldOp>(op)) {
       slice(fold.getSliceAttr());
-      over(Axis::Folded, shapeOf(fold.getSources()[0].getType())[fold.getAxis()]);
+      for (Axis::Kind kind : {Axis::Folded, Axis::Chunk})
+        over(kind, shapeOf(fold.getSources()[0].getType())[fold.getAxis()]);
     } else if (auto scan = dyn_cast<RegionScanOp>(op)) {
       ExtentAttr part = slice(scan.getSliceAttr());
-      over(Axis::Folded, shapeOf(scan.getSources()[0].getType())[scan.getAxis()]);
+      for (Axis::Kind kind : {Axis::Folded, Axis::Chunk})
+        over(kind, shapeOf(scan.getSources()[0].getType())[scan.getAxis()]);
       for (size_t i = scan.getStates().size(); i < scan.getNumResults(); ++i)
         over(Axis::Slice, part);
     } else if (auto scan = dyn_cast<ScanOp>(op)) over(Axis::Scanned, shapeOf(scan.getValues()[0].getType())[scan.getAxis()]);
@@ -235,8 +237,8 @@ bool Facts::unify(ArrayRef<std::pair<AxisId, AxisId>> pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;
     if (axes[x].extent != axes[y].extent || axes[x].start != axes[y].start || axes[x].step != axes[y].step) return false;
-    if (llvm::is_contained({Axis::Ordered, Axis::While}, axes[x].kind) || llvm::is_contained({Axis::Ordered, Axis::While}, axes[y].kind))
-      return false;
+    for (AxisId id : {x, y})
+      if (axes[id].kind == Axis::Ordered || isPass(id)) return false;
     for (AxisId c : conflicts[a])
       if (find(c) == b) return false;
     for (AxisId c : conflicts[b])
@@ -260,21 +262,23 @@ void Facts::forget() {
   accesses.clear();
 }
 
-// The axes of two coordinates that are each one axis plus something without axes, walked at one pace.
+// The two axes in which coordinates differ, where each walks its own at one pace and the rest is the same or has no axes.
 std::optional<std::pair<AxisId, AxisId>> Facts::samePace(const Index *a, const Index *b) {
-  auto only = [](const Index *node) {
-    std::optional<AxisId> found;
-    bool several = false;
-    forEachAxis(node, [&](AxisId id) {
-      several |= found && *found != id;
-      found = id;
-    });
-    return several ? std::nullopt : found;
-  };
-  std::optional<AxisId> x = only(a), y = only(b);
-  if (!x || !y) return std::nullopt;
-  std::optional<int64_t> paceX = index.coefficientOf(a, *x), paceY = index.coefficientOf(b, *y);
-  return paceX && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
+  const Index *difference = index.sub(a, b);
+  if (difference->kind != Index::Linear) return std::nullopt;
+  std::optional<AxisId> x, y;
+  std::optional<int64_t> paceX, paceY;
+  for (auto [term, coefficient] : llvm::zip_equal(difference->operands, difference->coefficients)) {
+    bool varies = false;
+    forEachAxis(term, [&](AxisId) { varies = true; });
+    if (!varies) continue;
+    if (term->kind != Index::Axis) return std::nullopt;
+    bool ofA = index.coefficientOf(a, term->axis) == coefficient;
+    if (ofA ? x.has_value() : y.has_value()) return std::nullopt;
+    (ofA ? x : y) = term->axis;
+    (ofA ? paceX : paceY) = ofA ? coefficient : -coefficient;
+  }
+  return x && y && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
 }
 
 void Facts::formClasses() {
@@ -369,8 +373,7 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
     ExtentAttr atom = ExtentAttr::atom(context, cast<StringAttr>(node->extent).getValue());
     return std::pair(atom, atom);
   }
-  case Index::Axis:
-  case Index::Start: return std::pair(constant(0), axes[node->axis].extent - constant(1));
+  case Index::Axis: return std::pair(constant(0), axes[node->axis].extent - constant(1));
   case Index::Product: {
     ExtentAttr low = constant(1), high = low;
     for (const Index *factor : node->operands) {
@@ -393,7 +396,7 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
       if (term->kind == Index::Axis) // a position in a slice behind the slice's start is one in the source
         if (Operation *owner = sliceOwner(term->axis))
           for (auto [other, factor] : llvm::zip_equal(node->operands, node->coefficients))
-            if (other->kind == Index::Start && other->axis == find(axesOf(owner)[0]) && factor == coefficient) b = std::pair(constant(0), constant(0));
+            if (other->kind == Index::Axis && other->axis == passClass(owner) && factor == coefficient) b = std::pair(constant(0), constant(0));
       if (!b) return std::nullopt;
       low = low + (coefficient > 0 ? b->first : b->second) * constant(coefficient);
       high = high + (coefficient > 0 ? b->second : b->first) * constant(coefficient);

@@ -15,9 +15,10 @@ namespace intent::conversion {
 
 /// An iteration variable: one per axis of an effect, per parallel or ordered loop variable, per reduced, contracted,
 /// scanned or folded axis of a structured operation, per axis of a loop carry, per output of a region scan (a position in
-/// a slice).
+/// a slice). The passes of a `while` and the chunks of a folded axis are axes too, of which no value has members: a chunk's
+/// position is its first member.
 struct Axis {
-  enum Kind { Parallel, Ordered, While, Effect, Reduced, Scanned, Folded, Slice, Carry };
+  enum Kind { Parallel, Ordered, While, Effect, Reduced, Scanned, Folded, Chunk, Slice, Carry };
   Kind kind;
   mlir::Operation *op;
   const Index *start, *step; // coordinate = start + step * position
@@ -94,8 +95,8 @@ public:
   AxisId find(AxisId id) const;
   /// Members of a class.
   llvm::SmallVector<AxisId> members(AxisId representative) const;
-  /// Axes of `op`: an effect's index axes, reduced axes, parallel axes, the scanned axis, the one axis of a loop or fold; of
-  /// a region scan its axis, then one position in a slice per output.
+  /// Axes of `op`: an effect's index axes, reduced axes, parallel axes, the scanned axis, the one axis of a loop; of
+  /// a fold its axis and that of its chunks, of a region scan behind them one position in a slice per output.
   llvm::ArrayRef<AxisId> axesOf(mlir::Operation *op) const;
   /// Axes of carry `i`.
   llvm::ArrayRef<AxisId> carryAxes(mlir::Operation *loop, unsigned i) const;
@@ -105,6 +106,8 @@ public:
   mlir::Operation *sliceOwner(llvm::StringRef atom) const { return slices.lookup(atom); }
   /// The same for an axis: its extent is exactly a slice's.
   mlir::Operation *sliceOwner(AxisId id) const;
+  /// True for axes that no value has members along: they have no cover.
+  bool isPass(AxisId id) const { return axes[id].kind == Axis::While || axes[id].kind == Axis::Chunk; }
   /// The position of an axis's class as an index.
   const Index *position(AxisId id) { return index.axis(find(id)); }
   /// The coordinate of an axis: start + step * position.
@@ -128,7 +131,9 @@ public:
   bool isRunning(const Demand &demand);
   /// True if such a value is read at the very member that is being scanned.
   bool isInStep(const Demand &demand);
-  /// The class that a scan or region scan runs along.
+  /// What changes from pass to pass of a loop, fold or region scan.
+  AxisId passClass(mlir::Operation *op) { return find(axesOf(op)[mlir::isa<kir::ForOp, kir::WhileOp>(op) ? 0 : 1]); }
+  /// The class that a scan, fold or region scan runs along.
   AxisId runningClass(mlir::Operation *op) { return find(axesOf(op)[0]); }
   /// Where a reduce pulls its operands, given the coordinates of its result.
   Coordinates reducedCoordinates(kir::ReduceOp op, llvm::ArrayRef<const Index *> kept);

@@ -45,6 +45,11 @@ static void findContractionLanes(Facts &facts, GroupFacts &group) {
               !group.ordered.contains(id) && !isPointExtent(facts, id))
             found = id;
         });
+      if (found != ~0u) return found;
+      for (AxisId id : mine) // rows that the operand is read for, one by one
+        if (!llvm::is_contained(other, id) && !group.uniform.contains(id) && !group.ordered.contains(id) && !isPointExtent(facts, id) &&
+            llvm::is_contained(group.program, id))
+          found = id;
       return found;
     };
     AxisId m = lanes(lhs, left, right), n = lanes(rhs, right, left);
@@ -70,15 +75,62 @@ static void findRevisited(Facts &facts, GroupFacts &group) {
   }
 }
 
+// Carries and effects that are read at other members of their axes than their own: an instance needs those axes whole.
+static void findMoved(Facts &facts, GroupFacts &group, llvm::SetVector<AxisId> &combined) {
+  for (const Demand &demand : group.demands.order) {
+    ArrayRef<AxisId> own;
+    Operation *op = demand.first.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(demand.first)) {
+      if (auto carry = Carries::of(argument)) own = facts.carryAxes(carry->first, carry->second);
+    } else if (Carries::has(op)) {
+      if (std::optional<unsigned> i = Carries(op).numberOf(demand.first)) own = facts.carryAxes(op, *i);
+    } else if (isLeafEffect(op)) own = facts.axesOf(op);
+    for (auto [id, at] : llvm::zip(own, demand.second))
+      if (at != facts.position(id)) {
+        combined.insert(facts.find(id));
+        if (isa<BlockArgument>(demand.first)) group.complete.insert(facts.find(id)); // inside the loop they are all there
+      }
+  }
+}
+
+// A fold that contracts is not done again for each tile of an axis that only its summary has.
+static void keepCarriesWhole(Facts &facts, GroupFacts &group) {
+  for (const Demand &demand : group.demands.order) {
+    Operation *op = demand.first.getDefiningOp();
+    if (!op || !isa<kir::RegionFoldOp, kir::RegionScanOp>(op)) continue;
+    AxisId folded = facts.passClass(op);
+    for (unsigned i = 0; i < Carries(op).size(); ++i)
+      for (AxisId carry : facts.carryAxes(op, i)) {
+        AxisId id = facts.find(carry);
+        bool replayed = llvm::any_of(group.demands.order, [&](const Demand &inner) {
+          return isa_and_nonnull<kir::ContractOp>(inner.first.getDefiningOp()) && llvm::is_contained(facts.freeAxes(inner), folded) &&
+                 !llvm::is_contained(facts.freeAxes(inner), id) && !llvm::is_contained(facts.axesOf(inner.first.getDefiningOp()), id);
+        });
+        if (!replayed || !llvm::is_contained(group.program, id)) continue;
+        llvm::erase(group.program, id);
+        group.complete.insert(id);
+      }
+  }
+  // A short axis that a walk contracts again for each chunk stands in lanes.
+  static constexpr int64_t shortExtent = 256;
+  for (const Demand &demand : group.demands.order)
+    if (auto contract = demand.first.getDefiningOp<kir::ContractOp>())
+      for (AxisId axis : facts.axesOf(contract)) {
+        std::optional<int64_t> extent = facts.axis(axis).extent.getConstant();
+        bool walked = llvm::any_of(facts.freeAxes(demand), [&](AxisId id) { return facts.axis(id).kind == Axis::Chunk; });
+        if (extent && *extent <= shortExtent && !isPointExtent(facts, axis) && walked) group.complete.insert(facts.find(axis));
+      }
+}
+
 GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   GroupFacts group;
   group.effects.assign(effects.begin(), effects.end());
   auto addClass = [&](AxisId id) {
-    if (facts.axis(id).kind != Axis::While) group.classes.insert(facts.find(id));
+    if (!facts.isPass(id)) group.classes.insert(facts.find(id));
   };
   auto walks = [&](AxisId id) { // one position or chunk at a time
     addClass(id);
-    if (facts.axis(id).kind == Axis::While) return;
+    if (facts.isPass(id)) return;
     addUniform(facts, group, id);
     (facts.axis(id).kind == Axis::Ordered ? group.ordered : group.running).insert(facts.find(id));
   };
@@ -140,7 +192,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     for (unsigned i = 0; i < Carries(op).size(); ++i)
       for (AxisId carry : facts.carryAxes(op, i)) {
         addClass(carry);
-        AxisId ordered = facts.find(facts.axesOf(op)[0]);
+        AxisId ordered = facts.passClass(op);
         for (const Demand &inner : group.demands.order)
           if (Operation *o = inner.first.getDefiningOp();
               o && isReduction(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
@@ -150,10 +202,12 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   }
   llvm::SetVector<AxisId> combined(group.reduced);
   combined.insert(group.running.begin(), group.running.end());
+  findMoved(facts, group, combined);
   group.program = programAxes(facts, effects, combined);
   for (Effect *effect : effects)
     for (const Access &access : facts.accessesOf(effect))
       if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
+  keepCarriesWhole(facts, group);
   for (AxisId id : group.program)
     group.complete.remove(id);
   findContractionLanes(facts, group);

@@ -65,8 +65,8 @@ void forEachLeaf(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
     forEachLeaf(child, visit);
 }
 
-// Equal coordinates on one view axis, each a function of this class alone: both accesses are of one instance.
-static bool meetsOnlyInOneInstance(Facts &facts, const Access &a, const Access &b, AxisId id) {
+// Equal coordinates on one view axis, each a function of this class alone.
+bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id) {
   for (auto [x, y] : llvm::zip_equal(a.coordinates, b.coordinates)) {
     if (x != y || !facts.index.coefficientOf(x, id)) continue;
     bool alone = true;
@@ -107,7 +107,7 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
     for (const Access &a : accesses)
       for (const Access &b : accesses)
         if (&a != &b && a.write && a.view == b.view && !commute(a.op, b.op) && !apartByContract(facts, a, b, id) &&
-            !facts.areDisjoint(a.coordinates, b.coordinates) && !meetsOnlyInOneInstance(facts, a, b, id))
+            !facts.areDisjoint(a.coordinates, b.coordinates) && !meetOnlyAtOnePosition(facts, a, b, id))
           crossed = true;
     if (!crossed) result.push_back(id);
   }

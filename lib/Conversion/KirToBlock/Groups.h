@@ -8,6 +8,9 @@ namespace intent::conversion {
 /// True if a write of one may touch an element that the other accesses.
 bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 
+/// True if two accesses touch a common element only where the class has one position for both.
+bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id);
+
 /// Outermost effects by group, both in program order.
 llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);
 

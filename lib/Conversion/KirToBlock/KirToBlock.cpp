@@ -226,10 +226,13 @@ LogicalResult convertKirToBlock(ModuleOp module, const KirToBlockOptions &option
   for (kir::KernelOp kernel : kernels)
     if (failed(conversion::Conversion(kernel, target, options).run())) return failure();
   PassManager cleanup(module.getContext());
+  cleanup.enableVerifier(false); // until the constants are adopted
   cleanup.addPass(createCSEPass());
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());
-  return cleanup.run(module);
+  if (failed(cleanup.run(module))) return failure();
+  block::adoptConstants(module);
+  return success();
 }
 
 std::unique_ptr<Pass> createKirToBlockPass(KirToBlockOptions options) {

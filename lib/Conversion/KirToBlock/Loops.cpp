@@ -13,7 +13,7 @@ namespace intent::conversion {
 SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(Operation *op) {
   Carries loop(op);
   size_t count = loop.size();
-  AxisId ordered = facts.find(facts.axesOf(op)[0]);
+  AxisId ordered = facts.passClass(op);
   SmallVector<llvm::SetVector<AxisId>> free(count);
   SmallVector<llvm::SetVector<unsigned>> uses(count);
   auto usesOf = [&](const Demand &demand, llvm::SetVector<unsigned> &into) {
@@ -199,7 +199,7 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
   SmallVector<Type> types = llvm::map_to_vector(inits, [](Value v) { return v.getType(); });
   auto loop = scf::WhileOp::create(builder, loc, types, inits);
   Scope *home = current;
-  AxisId passes = facts.find(facts.axesOf(op)[0]);
+  AxisId passes = facts.passClass(op);
   auto enter = [&](Region &region) {
     ::mlir::Block *block = builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), loc));
     Scope *scope = addScope(block, loop);

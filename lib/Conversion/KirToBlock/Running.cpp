@@ -240,7 +240,7 @@ FailureOr<Real> Construction::runningScan(const Demand &demand) {
 FailureOr<Real> Construction::emitted(const Demand &demand) {
   auto scan = demand.first.getDefiningOp<RegionScanOp>();
   unsigned output = cast<OpResult>(demand.first).getResultNumber();
-  AxisId slice = facts.find(facts.axesOf(scan)[1 + output]), id = facts.runningClass(scan);
+  AxisId slice = facts.find(facts.axesOf(scan)[2 + output]), id = facts.runningClass(scan);
   Coordinates at(demand.second);
   at[scan.getAxis()] = facts.position(slice);
   FailureOr<Real> real = realise({scan.getEmit().front().getTerminator()->getOperand(output), at});
@@ -279,7 +279,7 @@ FailureOr<Real> Construction::elsewhere(const Demand &own, const Demand &asked) 
       moved.emplace_back(facts.find(mine->axis), other);
       whole.push_back(facts.find(mine->axis));
     }
-  if (facts.isRunning(own) && moved.empty()) whole.push_back(facts.runningClass(own.first.getDefiningOp()));
+  if (moved.empty() && facts.isRunning(own)) whole.push_back(facts.runningClass(own.first.getDefiningOp()));
   llvm::sort(whole);
   if (moved.size() == 1 && isComplete(moved[0].first)) {
     auto [from, at] = moved[0];
@@ -363,14 +363,18 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
       if (s->bindings.count(id)) return true;
     return false;
   };
-  if (misplaced(home) || !llvm::all_of(rest, boundAt))
+  SmallVector<AxisId> walked(whole.begin(), whole.end()); // what the instance has not bound there is kept for all its members
+  bool walkable = !misplaced(home);
+  for (AxisId id : rest)
+    if (!boundAt(id)) {
+      walked.push_back(id);
+      walkable &= group.covers.count(id) && facts.axis(id).kind != Axis::Ordered;
+    }
+  if (!walkable)
     return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
   SmallVector<ExprAttr> shape;
   for (AxisId id : facts.freeAxes(own)) {
-    if (llvm::is_contained({Axis::Ordered, Axis::While}, facts.axis(id).kind)) continue; // a later pass may overwrite
-    if (!group.covers.count(id)) continue;
-    bool isChunkStart = !llvm::is_contained(whole, id) && facts.axis(id).kind == Axis::Folded;
-    if (isChunkStart) continue;
+    if (facts.axis(id).kind == Axis::Ordered || facts.isPass(id)) continue; // a later pass may overwrite
     std::optional<ExprAttr> extent = workspaceExtent(id);
     if (!extent) return emitError(loc, "shared gpu: a value of an extent that the launch does not know would have to be kept");
     classes.push_back(id);
@@ -379,7 +383,7 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
   return inScope(home, [&]() -> FailureOr<Value> {
     Value memory = workspace("kept", kir::elementType(own.first.getType()), shape);
     SmallVector<AxisId> unbound;
-    for (AxisId id : whole)
+    for (AxisId id : walked)
       if (!lookup(id)) unbound.push_back(id);
     FenceOp::create(builder, loc); // what a pass before this one kept has been read
     auto body = [&]() -> LogicalResult {

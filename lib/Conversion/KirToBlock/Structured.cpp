@@ -58,6 +58,12 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
   Value base = loop.getInductionVar();
   if (descending) base = binary(BinaryKind::Sub, real(last), real(base), named(id, cover.lanes ? "0" : "", loc)).value;
   scope->bindings[id] = {base, cover.lanes, cover.lanes ? *extent : Value()};
+  for (AxisId member : facts.members(id)) // what starts where the chunk does
+    if (facts.axis(member).kind == Axis::Folded) {
+      Binding start;
+      start.base = base;
+      scope->bindings[facts.passClass(facts.axis(member).op)] = start;
+    }
   for (AxisId other : group.order) { // positions in the chunk as a slice
     Operation *owner = group.covers.at(other).slice ? facts.sliceOwner(other) : nullptr;
     if (!owner || facts.find(facts.axesOf(owner)[0]) != id) continue;

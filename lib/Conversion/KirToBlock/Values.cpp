@@ -176,11 +176,6 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
   switch (node->kind) {
   case Index::Constant: return indexConstant(node->constant, loc);
   case Index::Axis: return position(facts.find(node->axis), loc);
-  case Index::Start: {
-    Real real;
-    real.value = lookup(facts.find(node->axis))->base;
-    return real;
-  }
   case Index::Leaf: {
     FailureOr<Real> real = realise({node->value, node->operands});
     if (failed(real)) return failure();
@@ -193,14 +188,13 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
     StringRef atom = cast<StringAttr>(node->extent).getValue();
     if (Value value = facts.atomValue(atom)) return realise({value, {}});
     if (Operation *owner = facts.sliceOwner(atom)) { // as much of a chunk as the axis has left
-      AxisId id = facts.find(facts.axesOf(owner)[0]);
-      const Binding *binding = lookup(id);
+      AxisId id = facts.runningClass(owner);
       FailureOr<Value> extent = extentValue(id, loc);
       if (failed(extent)) return failure();
       Real whole, base, chunk;
       whole.value = *extent;
-      base.value = binding->base;
-      chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), binding->lanes);
+      base.value = lookup(facts.passClass(owner))->base;
+      chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
       return binary(BinaryKind::Minimum, chunk, binary(BinaryKind::Sub, whole, base, loc), loc);
     }
     ExprAttr symbol = ExprAttr::symbol(builder.getContext(), atom);
@@ -438,7 +432,11 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   if (auto constantOp = dyn_cast<kir::ConstantOp>(op)) return constant(constantOp.getValue(), loc);
   if (auto read = dyn_cast<kir::ReadOp>(op)) {
     std::optional<Demand> stored = facts.forwarded(read, coordinates);
-    if (!stored) return load(read, coordinates);
+    if (!stored) {
+      for (Scope *scope = current; scope; scope = scope->parent)
+        if (scope->keptIn.count(demand)) return elsewhere(demand, demand);
+      return load(read, coordinates);
+    }
     FailureOr<Real> real = realise(*stored);
     if (failed(real) || !read.getValid()) return real;
     FailureOr<Real> valid = realise(at(read.getValid()));
