@@ -53,7 +53,8 @@ typedef struct intent_host_argument {
 INTENT_EXPORT intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row, char *error, size_t error_size);
 
 // Runs the variant whose guard admits this call, on all cores, and returns when it is done. 0 on success; otherwise
-// the reason is in `error` and no argument was touched.
+// the reason is in `error` and no argument was touched: 2 where the call asks for more private memory than there is,
+// 1 for all else.
 INTENT_EXPORT int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
                                          size_t error_size);
 

@@ -142,6 +142,16 @@ ExtentAttr Lowering::publish(ExtentAttr extent) {
   return extent;
 }
 
+/// Whether the shape names only what is visible around that region.
+bool Lowering::isVisibleOutside(Type type, Region *region) {
+  return llvm::all_of(kir::shapeOf(type), [&](ExtentAttr extent) {
+    return llvm::all_of(extent.getAtoms(), [&](StringAttr atom) {
+      std::optional<unsigned> number = leafNumber(atom.getValue());
+      return !number || leaves[*number].value.getParentRegion()->isProperAncestor(region);
+    });
+  });
+}
+
 KirTensorType Lowering::tensorType(Type element, ArrayRef<ExtentAttr> shape) {
   for (ExtentAttr extent : shape)
     publish(extent);

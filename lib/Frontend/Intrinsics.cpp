@@ -11,6 +11,7 @@ using llvm::StringRef;
 namespace {
 using L = Lowering;
 constexpr int unary(UnaryKind kind) { return static_cast<int>(kind); }
+constexpr int atomic(AtomicKind kind) { return static_cast<int>(kind); }
 constexpr int binary(BinaryKind kind) { return static_cast<int>(kind); }
 
 const Intrinsic intrinsics[] = {
@@ -19,9 +20,9 @@ const Intrinsic intrinsics[] = {
     {"parallel", "source", &L::lowerParallel},
     {"indices", "region", &L::lowerIndices},
     {"end", "region", &L::lowerEnd},
-    {"ragged", "outer, members, offsets, indices=", nullptr},
-    {"members", "region", nullptr},
-    {"assume_in_bounds", "index, view, axis", nullptr},
+    {"ragged", "outer, members, offsets, indices=", &L::lowerRagged},
+    {"members", "region", &L::lowerMembers},
+    {"assume_in_bounds", "index, view, axis", &L::lowerAssumeInBounds},
     // values
     {"full", "shape, fill, dtype", &L::lowerFull},
     {"zeros", "shape, dtype", &L::lowerZeros},
@@ -99,22 +100,22 @@ const Intrinsic intrinsics[] = {
     {"quantized_dot", "lhs, rhs, *, lhs_format, rhs_format, acc_dtype", &L::lowerQuantizedDot},
     {"histogram", "values, bins, valid=, count_dtype=", &L::lowerHistogram},
     // memory and effects
-    {"gather", "source, index, valid=, fill=", nullptr},
-    {"store", "target, index, value", nullptr},
-    {"mutable_load", "target, index", nullptr},
-    {"scatter_unique", "destination, index, value", nullptr},
-    {"scatter_reduce", "destination, index, value, combine", nullptr},
-    {"buffer", "shape, dtype, init=", nullptr},
-    {"atomic.load", "target, index, order=", nullptr},
-    {"atomic.store", "target, index, value, order=", nullptr},
-    {"atomic.exchange", "target, index, value, order=", nullptr},
-    {"atomic.add", "target, index, value, order=", nullptr},
-    {"atomic.max", "target, index, value, order=", nullptr},
-    {"atomic.min", "target, index, value, order=", nullptr},
-    {"atomic.and_", "target, index, value, order=", nullptr},
-    {"atomic.or_", "target, index, value, order=", nullptr},
-    {"atomic.xor", "target, index, value, order=", nullptr},
-    {"atomic.compare_exchange", "target, index, expected, desired, order=", nullptr},
+    {"gather", "source, index, valid=, fill=", &L::lowerGather},
+    {"store", "target, index, value", &L::lowerStore},
+    {"mutable_load", "target, index", &L::lowerMutableLoad},
+    {"scatter_unique", "destination, index, value", &L::lowerStore},
+    {"scatter_reduce", "destination, index, value, combine", &L::lowerScatterReduce},
+    {"buffer", "shape, dtype, init=", &L::lowerBuffer},
+    {"atomic.load", "target, index, order=", &L::lowerAtomic, atomic(AtomicKind::Load)},
+    {"atomic.store", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Store)},
+    {"atomic.exchange", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Exchange)},
+    {"atomic.add", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Add)},
+    {"atomic.max", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Max)},
+    {"atomic.min", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Min)},
+    {"atomic.and_", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::And)},
+    {"atomic.or_", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Or)},
+    {"atomic.xor", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Xor)},
+    {"atomic.compare_exchange", "target, index, expected, desired, order=", &L::lowerCompareExchange},
     {"random.bits", "seed, logical_counter", &L::lowerRandomBits},
     {"random.uniform", "seed, logical_counter, dtype=", &L::lowerRandomUniform},
 };

@@ -2,7 +2,7 @@
 #ifndef INTENT_FRONTEND_LOWERING_H
 #define INTENT_FRONTEND_LOWERING_H
 
-#include "Entity.h"
+#include "Flow.h"
 #include "Intrinsics.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
@@ -18,16 +18,20 @@ using mlir::Type;
 using mlir::Value;
 using Shape = llvm::SmallVector<ExtentAttr>;
 
-/// How a statement ends.
-enum class Flow { Next, Returned, Failed };
+/// A loop that statements stand in.
+struct LoopScope {
+  bool parallel = false;
+  size_t pending = 0; // of its frame: what is deeper belongs to the body
+  llvm::ArrayRef<std::string> carried;
+};
 
 /// One function being inlined.
 struct Frame {
   const Function *function = nullptr;
   NodeId call = noNode; // where it was called, noNode for the kernel
   std::map<std::string, Entity> names;
-  Entity result;
-  unsigned loops = 0, parallels = 0; // that the statement stands in
+  std::vector<LoopScope> loops;
+  std::vector<llvm::ArrayRef<NodeId>> pending; // for each block being lowered, the statements behind the current one
 };
 
 /// An operand with the node that errors point at.
@@ -43,15 +47,6 @@ struct IndexItem {
   NodeId node = noNode;
   Entity entity;       // Item
   Entity lower, upper; // Slice; Unbound where omitted
-};
-
-/// Two branches being merged: what each yields, in one order.
-struct Merging {
-  Value condition;
-  mlir::Block *blocks[2];
-  llvm::SmallVector<Value> values[2];
-  NodeId at = noNode;
-  std::string problem; // why two entities have no common schema
 };
 
 class Lowering {
@@ -120,6 +115,7 @@ private:
   Value repeat(Value value, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value broadcastTo(Value value, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
   Value relabel(Value tensor, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
+  bool isVisibleOutside(Type type, mlir::Region *region);
   void renameAtoms(mlir::ModuleOp module);
 
   // -- Expressions.cpp
@@ -157,13 +153,23 @@ private:
   FailureOr<Entity> evaluateSubscript(NodeId node);
   FailureOr<std::vector<IndexItem>> evaluateIndices(NodeId slice);
   FailureOr<Entity> subscript(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  FailureOr<Entity> subregion(const Entity &base, const IndexItem &item, NodeId at);
+  FailureOr<Entity> productItem(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+
+  // -- Accesses.cpp
   FailureOr<llvm::SmallVector<Value>> resolveIndices(llvm::ArrayRef<ExtentAttr> shape, const Entity &base, llvm::ArrayRef<IndexItem> items,
                                                      NodeId at);
   FailureOr<Value> indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis);
+  Value readAt(const Entity &base, llvm::ArrayRef<Value> indices, bool asTensor, NodeId at, Value valid = {});
   FailureOr<Entity> readItems(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
-  LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode);
-  FailureOr<Entity> subregion(const Entity &base, const IndexItem &item, NodeId at);
-  FailureOr<Entity> productItem(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  LogicalResult requireWritable(const Entity &base, NodeId at, bool atomic = false);
+  FailureOr<Value> valueAt(const Entity &base, llvm::ArrayRef<Value> indices, const Entity &value, NodeId at, NodeId valueNode);
+  FailureOr<Value> spread(Value value, const llvm::SmallVector<ExtentAttr> *shape, const llvm::Twine &place, NodeId at, NodeId valueNode);
+  FailureOr<llvm::SmallVector<Value>> placeIndices(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode,
+                           bool isUnique = false);
+  FailureOr<std::vector<IndexItem>> indexItems(const Entity &index, NodeId at);
+  FailureOr<Value> validAt(const Entity &valid, Type result, const Entity &base, NodeId at, NodeId node);
 
   // -- Calls.cpp
   FailureOr<Entity> evaluateCall(NodeId node);
@@ -180,6 +186,19 @@ public:
   FailureOr<Entity> lowerParallel(Call &call);
   FailureOr<Entity> lowerIndices(Call &call);
   FailureOr<Entity> lowerEnd(Call &call);
+  // -- Ragged.cpp
+  FailureOr<Entity> lowerRagged(Call &call);
+  FailureOr<Entity> lowerMembers(Call &call);
+  // -- Buffers.cpp
+  FailureOr<Entity> lowerBuffer(Call &call);
+  FailureOr<Entity> lowerAssumeInBounds(Call &call);
+  FailureOr<Entity> lowerGather(Call &call);
+  FailureOr<Entity> lowerStore(Call &call);
+  FailureOr<Entity> lowerMutableLoad(Call &call);
+  FailureOr<Entity> lowerScatterReduce(Call &call);
+  // -- Atomics.cpp
+  FailureOr<Entity> lowerAtomic(Call &call);
+  FailureOr<Entity> lowerCompareExchange(Call &call);
   // -- Construction.cpp
   FailureOr<Entity> lowerFull(Call &call);
   FailureOr<Entity> lowerZeros(Call &call);
@@ -227,6 +246,8 @@ public:
   FailureOr<Entity> lowerOuter(Call &call);
 
 private:
+  FailureOr<MemoryOrder> orderArgument(Call &call, unsigned position, std::optional<AtomicKind> kind);
+  FailureOr<Entity> ragged(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
   FailureOr<Entity> makeDomain(const Entity &start, const Entity *stop, const Entity *step, llvm::ArrayRef<NodeId> nodes, NodeId at);
   Entity regionEntity(Value domain, Value begin, Value end, Value step);
   Value wholeAxis(ExtentAttr extent, NodeId at);
@@ -297,30 +318,47 @@ private:
   FailureOr<Value> densify(Call &call, Value compressed, const Sparsity &sparsity);
   FailureOr<Value> recordBytes(const Entity &entity, NodeId at, const llvm::Twine &what, int64_t bytes);
 
-  // -- Statements.cpp and Control.cpp
+  // -- Statements.cpp
   Flow runBlock(llvm::ArrayRef<NodeId> statements);
   Flow runStatement(NodeId node);
-  Flow assign(NodeId target, const Entity &value, NodeId valueNode);
-  Flow runAugAssign(NodeId node);
+  LogicalResult assign(NodeId target, const Entity &value, NodeId valueNode);
+  LogicalResult augment(NodeId node);
   Flow runReturn(NodeId node);
+  FailureOr<Entity> resultOf(const Flow &flow, const Function &function);
   void nameValue(const Entity &entity, llvm::StringRef name);
-  Flow runIf(NodeId node);
-  Flow runRuntimeIf(NodeId node, Value condition);
-  Flow runFor(NodeId node);
-  Flow runOrdered(NodeId node, const Entity &domain);
-  Flow runParallel(NodeId node, const Entity &parallel);
-  std::vector<std::string> assignedNames(llvm::ArrayRef<NodeId> statements);
-  FailureOr<Entity> runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen,
-                                  llvm::function_ref<FailureOr<Entity>()> makeElse);
+  // -- Merging.cpp
   std::optional<Entity> merge(const Entity &a, const Entity &b, Merging &merging);
+  Value zeroOf(Type type, NodeId at);
+  std::optional<Entity> escape(const Entity &entity, mlir::Block &from, llvm::SmallVector<Value> &values, NodeId at);
+  std::optional<Entity> fill(const Entity &entity, unsigned side, Merging &merging);
+  std::optional<Entity> mergeName(const Entity *a, const Entity *b, llvm::ArrayRef<Flow> flows, bool carried, Merging &merging);
   void bindMerged(Entity &entity, mlir::ValueRange results, size_t &next);
   bool same(const Entity &a, const Entity &b);
-  LogicalResult enterRegion(NodeId at);
+  FailureOr<Entity> runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen,
+                                  llvm::function_ref<FailureOr<Entity>()> makeElse);
   kir::IfOp openIf(Value condition, NodeId at);
   kir::IfOp closeIf(kir::IfOp open, Merging &merging, NodeId at);
-  FailureOr<llvm::SmallVector<Type>> carryElements(NodeId node, const Entity &domain, llvm::ArrayRef<std::string> carried);
-  LogicalResult loopBody(NodeId node, mlir::Block &body, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried,
-                         const llvm::Twine &loop);
+  LogicalResult enterRegion(NodeId at);
+  // -- Control.cpp
+  std::vector<std::string> assignedNames(llvm::ArrayRef<NodeId> statements);
+  void collectNames(llvm::ArrayRef<NodeId> statements, llvm::StringSet<> &names);
+  Flow runIf(NodeId node);
+  Flow branch(Value condition, NodeId at, llvm::ArrayRef<NodeId> statements, llvm::function_ref<Flow(unsigned)> lower);
+  Flow runGuarded(const Flow &flow, llvm::ArrayRef<NodeId> rest, NodeId at);
+  bool isPending(size_t from);
+  bool needsFlag(Exit exit);
+  Leave mergeLeaves(Exit exit, llvm::ArrayRef<Flow> flows, Merging &merging);
+  Value leftBy(const Flow &flow, llvm::ArrayRef<Exit> exits, NodeId at);
+  // -- Loops.cpp
+  Flow runFor(NodeId node);
+  Flow runWhile(NodeId node);
+  Flow runOrdered(NodeId node, const Entity *domain);
+  Flow closeOrdered(OrderedLoop &loop, const Flow &flow);
+  void stopCondition(OrderedLoop &loop, Value left);
+  Flow runParallel(NodeId node, const Entity &parallel);
+  FailureOr<llvm::SmallVector<Type>> carryElements(OrderedLoop &loop);
+  Flow loopBody(NodeId node, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried, bool parallel,
+                const llvm::Twine &loop);
   FailureOr<Value> carriedValue(llvm::StringRef name, const Entity &entity, Type type, NodeId at);
   std::string placed(llvm::StringRef what, NodeId node);
 
