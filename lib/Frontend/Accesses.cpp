@@ -138,7 +138,7 @@ LogicalResult Lowering::requireWritable(const Entity &base, NodeId at, bool atom
     return error(at) << "an atomic access takes an InOut view or a buffer, got parameter '" << base.text << "', an "
                      << (access == Access::In ? "input (I.In)" : "output (I.Out)");
   if (access == Access::In) return error(at) << "parameter '" << base.text << "' is an input (I.In) and is not written";
-  if (pureRegions) return error(at) << "a combine function has no effects; it writes '" << base.text << "'";
+  if (pureRegions) return error(at) << pureRole << " has no effects; it writes '" << base.text << "'";
   return success();
 }
 

@@ -1,14 +1,12 @@
 // Buffers, and accesses written as calls: gathers, stores, scatters, bounds facts.
 #include "Lowering.h"
 
-#include "llvm/Support/SaveAndRestore.h"
-
 using namespace mlir;
 using namespace intent;
 using namespace intent::frontend;
 
 FailureOr<Entity> Lowering::lowerBuffer(Call &call) {
-  if (pureRegions) return error(call.node) << "a combine function has no effects; it makes a buffer";
+  if (pureRegions) return error(call.node) << pureRole << " has no effects; it makes a buffer";
   FailureOr<Shape> shape = shapeArgument(call[0], call.nodes[0]);
   if (failed(shape)) return failure();
   FailureOr<Type> element = constantDtype(call[1], call.nodes[1]);
@@ -111,20 +109,7 @@ FailureOr<Entity> Lowering::lowerScatterReduce(Call &call) {
   Type element = kir::elementType(value->getType());
   auto scatter = make<kir::ScatterReduceOp>(at, *value, target.value, *indices);
   ++writes;
-  OpBuilder::InsertionGuard guard(builder);
-  llvm::SaveAndRestore<unsigned> pure(pureRegions, pureRegions + 1);
-  Block &body = scatter.getCombine().emplaceBlock();
-  std::vector<Entity> sides;
-  for (unsigned side = 0; side < 2; ++side)
-    sides.push_back(Entity::ofValue(body.addArgument(element, location(combineNode))));
-  builder.setInsertionPointToStart(&body);
-  FailureOr<Entity> combined = apply(call[3], sides, {combineNode, combineNode}, combineNode);
-  if (failed(combined)) return failure();
-  FailureOr<Value> result = asValue(*combined, combineNode, element);
-  if (failed(result)) return failure();
-  if (result->getType() != element)
-    return error(combineNode) << "combine result: expected " << dtypeName(element) << " scalar, got " << describe(*combined);
-  make<kir::YieldOp>(combineNode, *result);
+  if (failed(fillCombine(scatter.getCombine(), Entity::ofValue(*value), element, Captures(), call[3], combineNode))) return failure();
   return Entity::none();
 }
 

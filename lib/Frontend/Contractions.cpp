@@ -66,7 +66,8 @@ LogicalResult Lowering::contractOperands(Call &call, unsigned rhsAt, unsigned po
     if (failed(tensor)) return failure();
     *outs[i != 0] = *tensor;
   }
-  if (failed(sameDtype({{call[0], call.nodes[0], "left operand"}, {call[rhsAt], call.nodes[rhsAt], "right operand"}}, call.node, operation)))
+  if (failed(
+          sameDtype({{call[0], call.nodes[0], "left operand"}, {call[rhsAt], call.nodes[rhsAt], "right operand"}}, call.node, operation)))
     return failure();
   FailureOr<Type> given = constantDtype(call[position], call.nodes[position]);
   if (failed(given)) return failure();
@@ -100,8 +101,8 @@ FailureOr<Entity> Lowering::batched(Call &call, unsigned lhsRank, unsigned rhsRa
   Value lhs, rhs;
   Type acc;
   if (failed(contractOperands(call, 1, 2, lhs, rhs, acc))) return failure();
-  return batched({Entity::ofValue(lhs), call.nodes[0], "left operand"}, {Entity::ofValue(rhs), call.nodes[1], "right operand"}, acc, lhsRank,
-                 rhsRank, lhsTransposed, rhsTransposed, ("I." + call.intrinsic->path).str(), call.node);
+  return batched({Entity::ofValue(lhs), call.nodes[0], "left operand"}, {Entity::ofValue(rhs), call.nodes[1], "right operand"}, acc,
+                 lhsRank, rhsRank, lhsTransposed, rhsTransposed, ("I." + call.intrinsic->path).str(), call.node);
 }
 
 /// Leading axes are batch axes and broadcast from the right; `lhsRank` and `rhsRank` count the matrix or vector axes behind
@@ -112,8 +113,9 @@ FailureOr<Entity> Lowering::batched(Operand lhsOperand, Operand rhsOperand, Type
   Shape left(kir::shapeOf(lhs.getType())), right(kir::shapeOf(rhs.getType()));
   if (left.size() < lhsRank || right.size() < rhsRank) {
     bool isLeft = left.size() < lhsRank;
-    return error(isLeft ? lhsOperand.node : rhsOperand.node) << operation << ": expected a " << (isLeft ? "left" : "right") << " operand of rank "
-                                             << (isLeft ? lhsRank : rhsRank) << " or more, got shape " << spell(isLeft ? left : right);
+    return error(isLeft ? lhsOperand.node : rhsOperand.node)
+           << operation << ": expected a " << (isLeft ? "left" : "right") << " operand of rank " << (isLeft ? lhsRank : rhsRank)
+           << " or more, got shape " << spell(isLeft ? left : right);
   }
   Shape leftBatch(left.begin(), left.end() - lhsRank), rightBatch(right.begin(), right.end() - rhsRank);
   // The common batch shape, as far as the right operand has axes; the left one's further axes are free.

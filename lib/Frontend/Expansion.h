@@ -41,9 +41,7 @@ struct Lowering::Expansion {
     a = as(as(a, b), condition), b = as(as(b, a), condition);
     return lowering.makeAt<kir::SelectOp>(lowering.location(at), a.getType(), condition, a, b);
   }
-  Value unary(UnaryKind kind, Value v) {
-    return lowering.makeAt<kir::UnaryOp>(lowering.location(at), v.getType(), kind, v, false, false);
-  }
+  Value unary(UnaryKind kind, Value v) { return lowering.makeAt<kir::UnaryOp>(lowering.location(at), v.getType(), kind, v, false, false); }
   Value cast(Value v, Type element) { return *lowering.castValue(v, element, at); }
   Value cast(Value v, llvm::StringRef dtype) { return cast(v, type(dtype)); }
   Value bitcast(Value v, llvm::StringRef dtype) {

@@ -44,7 +44,8 @@ Value Lowering::decodeScaled(const Scaled &x, Type element, NodeId at) {
   Value code = x.right ? e.extract(x.carriers, {group, carrier, all}) : e.extract(x.carriers, {all, group, carrier});
   Value scale = e.extract(x.scales, {all, group});
   ArrayRef<ExtentAttr> shape = kir::shapeOf(code.getType());
-  if (x.right) scale = make<kir::TransposeOp>(at, tensorType(kir::elementType(scale.getType()), shape), scale, builder.getDenseI64ArrayAttr({1, 0}));
+  if (x.right)
+    scale = make<kir::TransposeOp>(at, tensorType(kir::elementType(scale.getType()), shape), scale, builder.getDenseI64ArrayAttr({1, 0}));
   Value value;
   if (x.format == "e2m1") {
     Value shift = repeat(e.cast(e.mul(e.mod(k, 2), 4), "u8"), shape, {x.right ? 0 : 1}, at);
@@ -82,10 +83,11 @@ FailureOr<Entity> Lowering::lowerScaledContract(Call &call) {
     FailureOr<int64_t> size = constantInt(call[sizeAt], call.nodes[sizeAt], sizeName);
     if (failed(size)) return failure();
     if (*size <= 0 || *size % x.perCarrier())
-      return error(call.nodes[sizeAt]) << sizeName << ": expected a positive multiple of " << x.perCarrier() << " for I." << x.format << ", got "
-                                       << *size;
+      return error(call.nodes[sizeAt]) << sizeName << ": expected a positive multiple of " << x.perCarrier() << " for I." << x.format
+                                       << ", got " << *size;
     if (side == 1 && *size != sides[0].groupSize)
-      return error(call.nodes[sizeAt]) << sizeName << ": expected the left operand's group size " << sides[0].groupSize << ", got " << *size;
+      return error(call.nodes[sizeAt]) << sizeName << ": expected the left operand's group size " << sides[0].groupSize << ", got "
+                                       << *size;
     x.groupSize = *size;
     FailureOr<Value> carriers = asTensor(call[position], node, operation + ": " + name);
     if (failed(carriers)) return failure();
@@ -109,8 +111,8 @@ FailureOr<Entity> Lowering::lowerScaledContract(Call &call) {
     FailureOr<ExtentAttr> free = requireEqual(shape[side == 0 ? 0 : 2], scaleShape[0], scaleNode,
                                               operation + ": axis " + (side == 0 ? "M" : "N") + " of " + name + " and " + name + "_scale");
     if (failed(free)) return failure();
-    FailureOr<ExtentAttr> groups = requireEqual(shape[side == 0 ? 1 : 0], scaleShape[1], scaleNode,
-                                                operation + ": axis G of " + name + " and " + name + "_scale");
+    FailureOr<ExtentAttr> groups =
+        requireEqual(shape[side == 0 ? 1 : 0], scaleShape[1], scaleNode, operation + ": axis G of " + name + " and " + name + "_scale");
     if (failed(groups)) return failure();
     x.free = *free, x.groups = *groups;
     if (failed(requireMultiple(shape[side == 0 ? 2 : 1], x.perCarrier(), known(*size), node, operation + ": axis C of " + name)))

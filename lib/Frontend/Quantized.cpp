@@ -72,8 +72,8 @@ FailureOr<Entity> Lowering::lowerQuantize(Call &call) {
   return Entity::ofValue(e.select(e.compare(ComparePredicate::Lt, position, 4), scaleByte, rest));
 }
 
-/// One record after another, so that the f32 sum keeps their order. A product of f32 values is exact in f64, and rounding that
-/// one is the explicit rounding that no fused multiply-add may skip.
+/// One record after another, so that the f32 sum keeps their order. Products keep their own rounding: no fused multiply-add
+/// reaches through a choice.
 FailureOr<Entity> Lowering::lowerQuantizedDot(Call &call) {
   NodeId at = call.node;
   Expansion e{*this, at};
@@ -98,7 +98,8 @@ FailureOr<Entity> Lowering::lowerQuantizedDot(Call &call) {
   Value element = e.add(perPart(e.mul(part, 32), valuesShape), repeat(e.positions(known(32)), valuesShape, {1}, at));
   Value nibbleByte = e.add(e.add(e.mul(e.div(element, 64), 32), e.mod(element, 32)), 16);
   Value nibbleShift = e.cast(e.mul(e.div(e.mod(element, 64), 32), 4), "u8");
-  Value sumByte = e.add(e.add(perPart(e.mul(part, 4), sumsShape), repeat(e.mul(e.positions(known(2)), 2), sumsShape, {1}, at)), 4 + blockSize);
+  Value sumByte =
+      e.add(e.add(perPart(e.mul(part, 4), sumsShape), repeat(e.mul(e.positions(known(2)), 2), sumsShape, {1}, at)), 4 + blockSize);
   Value quarter = e.mod(part, 4), early = e.compare(ComparePredicate::Lt, part, 4);
   auto loop = make<kir::ForOp>(at, TypeRange{f32}, wholeAxis(*records, at), ValueRange{e.real(f32, 0)});
   {
@@ -121,11 +122,15 @@ FailureOr<Entity> Lowering::lowerQuantizedDot(Call &call) {
     Value sums = e.cast(e.bitcast(wordOf(*rhs, sumByte), "i16"), "i32");
     Value shifted = e.sum(e.mul(perPart(field(1), sumsShape), sums), {0, 1});
     auto half = [&](int64_t position) { return e.bitcast(wordOf(*lhs, indexConstant(position, at)), "f16"); };
-    auto rounded = [&](Value l, Value r) { return e.cast(e.mul(e.cast(l, "f64"), e.cast(r, "f64")), f32); };
-    Value difference = e.binary(BinaryKind::Sub, rounded(half(0), scaled), rounded(half(2), shifted));
+    auto rounded = [&](Value product) { // a choice stands between it and the sum; the zero's sign reaches no result
+      return e.select(e.compare(ComparePredicate::Eq, product, e.real(f32, 0)), e.real(f32, 0), product);
+    };
+    // A half and an integer of 25 bits: their product is exact in f64.
+    auto times = [&](Value l, Value r) { return rounded(e.cast(e.mul(e.cast(l, "f64"), e.cast(r, "f64")), f32)); };
+    Value difference = e.binary(BinaryKind::Sub, times(half(0), scaled), times(half(2), shifted));
     Value low = e.cast(wordOf(*rhs, indexConstant(0, at)), "u32"), high = e.cast(wordOf(*rhs, indexConstant(2, at)), "u32");
     Value scale = e.bitcast(e.either(low, e.shl(high, 16)), "f32");
-    Value next = e.add(total, rounded(scale, difference));
+    Value next = e.add(total, rounded(e.mul(scale, difference)));
     make<kir::YieldOp>(at, ValueRange{next});
   }
   return Entity::ofValue(broadcastTo(loop.getResult(0), {}, at));

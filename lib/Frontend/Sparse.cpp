@@ -72,8 +72,8 @@ FailureOr<Value> Lowering::densify(Call &call, Value compressed, const Sparsity 
                                  << describe(place);
     for (size_t i = 0; i < shape.size(); ++i) {
       if (static_cast<int64_t>(i) == sparsity.axis) continue;
-      FailureOr<ExtentAttr> common =
-          requireEqual(shape[i], own[i], metadataNode, what + ": axis " + Twine(static_cast<unsigned>(i)) + " and the compressed operand's");
+      FailureOr<ExtentAttr> common = requireEqual(shape[i], own[i], metadataNode,
+                                                  what + ": axis " + Twine(static_cast<unsigned>(i)) + " and the compressed operand's");
       if (failed(common)) return failure();
       shape[i] = *common;
     }
@@ -137,6 +137,6 @@ FailureOr<Entity> Lowering::lowerSparseMatmul(Call &call) {
   }
   FailureOr<Value> dense = densify(call, lhs, sparsity);
   if (failed(dense)) return failure();
-  return batched({Entity::ofValue(*dense), call.nodes[0], "left operand"}, {Entity::ofValue(rhs), call.nodes[2], "right operand"}, acc, 2, 2,
-                 false, false, operation, call.node);
+  return batched({Entity::ofValue(*dense), call.nodes[0], "left operand"}, {Entity::ofValue(rhs), call.nodes[2], "right operand"}, acc, 2,
+                 2, false, false, operation, call.node);
 }

@@ -257,6 +257,7 @@ CASES = [
     ("t = I.contract(x[:, :], x[:, :], ((0, 0),), I.f32, batch=((1, 0),))", "axis 0 of the right operand is used twice", 9),
 ]
 
+
 def fails(body, **extra):
     return diagnostic(kernel(VIEWS, body, HELPERS, Mode=Mode, Other=Other, box=object(), math=__import__("math"), **extra))
 

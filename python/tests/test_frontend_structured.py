@@ -290,3 +290,10 @@ def test_rule(case):
     assert found["message"] == message and found["error"] == "LanguageError"
     if column:
         assert (found["line"], found["column"]) == ((HELPERS + FOLDS + SCAN).count("\n") + 3, column)
+
+
+def test_folds_that_read_a_view_are_not_merged_across_a_write():
+    before = "@intent.fn\ndef weighted(v, view):\n    return I.reduce.sum(v * view[0, 0], axis=0)\n"
+    once = "y[0, 0] = I.region_fold(x[0, :], 0, weighted, I.add, 0.0, operands=(y,))\n"
+    text = built(VIEWS.replace("I.Out", "I.InOut"), once + once, before)
+    assert len(ops(text, "region_fold")) == 2
