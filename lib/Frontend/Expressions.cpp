@@ -301,13 +301,14 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
     // A compile-time operand that decides leaves the rest untyped.
     std::optional<bool> before = truth(result);
     if (before && *before != isAnd) return result;
-    FailureOr<Entity> next = evaluate(child);
+    bool decided = result.kind == Entity::Unbound || before;
+    FailureOr<Entity> next = decided ? evaluate(child) : evaluateLater(result.value, isAnd, child, id);
     if (failed(next)) return failure();
     if (next->kind != Entity::Tuple && !truth(*next)) {
       FailureOr<Value> condition = asCondition(*next, child, Twine("'" + spelling + "'").str());
       if (failed(condition)) return failure();
     }
-    if (result.kind == Entity::Unbound || before) {
+    if (decided) {
       result = *next;
       continue;
     }
@@ -320,4 +321,39 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
   }
   if (result.kind == Entity::Unbound) return error(id) << "'" << spelling << "' has no operands";
   return result;
+}
+
+/// A later operand of `and` and `or`. One with effects runs only where the operands before it do not decide; any other is evaluated in
+/// place.
+FailureOr<Entity> Lowering::evaluateLater(Value before, bool isAnd, NodeId child, NodeId at) {
+  if (failed(enterRegion(at))) return failure();
+  llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
+  kir::IfOp open = openIf(before, at);
+  Merging merging;
+  merging.at = at;
+  merging.blocks[0] = &open.getThenRegion().front();
+  merging.blocks[1] = &open.getElseRegion().front();
+  unsigned side = isAnd ? 0 : 1;
+  Block &block = *merging.blocks[side];
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&block);
+  FailureOr<Entity> next = evaluate(child);
+  if (failed(next)) return failure();
+  if (llvm::all_of(block,
+                   [](Operation &op) { return isMemoryEffectFree(&op) || isa<kir::ReadOp, kir::SymbolOp, kir::CheckExtentOp>(op); })) {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      op.moveBefore(open);
+    open.erase();
+    ++writes; // reads are known by their block, which is gone
+    return next;
+  }
+  Value taken;
+  if (std::optional<bool> known = truth(*next)) taken = *literalValue(Constant::ofBool(*known), builder.getI1Type(), at);
+  else if (FailureOr<Value> condition = asCondition(*next, child, isAnd ? "'and'" : "'or'"); succeeded(condition)) taken = *condition;
+  else return failure();
+  merging.values[side].push_back(taken);
+  builder.setInsertionPointToEnd(merging.blocks[1 - side]);
+  merging.values[1 - side].push_back(*literalValue(Constant::ofBool(!isAnd), builder.getI1Type(), at));
+  builder.setInsertionPointAfter(open);
+  return Entity::ofValue(closeIf(open, merging, at).getResult(0));
 }

@@ -127,6 +127,12 @@ static std::optional<unsigned> leafNumber(StringRef atom) {
   return number;
 }
 
+/// The value that an atom of the frontend's own stands for; null for what the interface names.
+Value Lowering::leafOf(StringRef atom) {
+  std::optional<unsigned> number = leafNumber(atom);
+  return number ? leaves[*number].value : Value();
+}
+
 ExtentAttr Lowering::publish(ExtentAttr extent) {
   for (StringAttr atom : extent.getAtoms()) {
     std::optional<unsigned> number = leafNumber(atom.getValue());
@@ -146,8 +152,8 @@ ExtentAttr Lowering::publish(ExtentAttr extent) {
 bool Lowering::isVisibleOutside(Type type, Region *region) {
   return llvm::all_of(kir::shapeOf(type), [&](ExtentAttr extent) {
     return llvm::all_of(extent.getAtoms(), [&](StringAttr atom) {
-      std::optional<unsigned> number = leafNumber(atom.getValue());
-      return !number || leaves[*number].value.getParentRegion()->isProperAncestor(region);
+      Value leaf = leafOf(atom.getValue());
+      return !leaf || leaf.getParentRegion()->isProperAncestor(region);
     });
   });
 }

@@ -376,6 +376,7 @@ Flow Lowering::runParallel(NodeId id, const Entity &parallel) {
     if (loopBody(id, assigned, {}, true, place).failed) return Flow::failure();
     make<kir::YieldOp>(id);
   }
+  if (failed(checkConflicts(loop, place))) return Flow::failure();
   auto &after = frames.back().names;
   for (const std::string &name : assigned)
     after[name] = Entity::ofText(Entity::Unbound, "is assigned only inside " + place);

@@ -50,6 +50,8 @@ struct IndexItem {
 };
 
 class Lowering {
+  friend class ConflictFinder;
+
 public:
   Lowering(const Request &request, mlir::MLIRContext *context) : request(request), context(context), builder(context) {}
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -115,6 +117,7 @@ private:
   Value repeat(Value value, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value broadcastTo(Value value, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
   Value relabel(Value tensor, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
+  Value leafOf(llvm::StringRef atom);
   bool isVisibleOutside(Type type, mlir::Region *region);
   void renameAtoms(mlir::ModuleOp module);
 
@@ -126,6 +129,7 @@ private:
   FailureOr<Entity> evaluateAttribute(NodeId node);
   FailureOr<Entity> evaluateIfExp(NodeId node);
   FailureOr<Entity> evaluateBoolOp(NodeId node);
+  FailureOr<Entity> evaluateLater(Value before, bool isAnd, NodeId child, NodeId at);
   FailureOr<Entity> evaluateTuple(NodeId node);
   FailureOr<Entity> constantEntity(const Constant &constant);
   std::string describe(const Entity &entity);
@@ -356,6 +360,7 @@ private:
   Flow closeOrdered(OrderedLoop &loop, const Flow &flow);
   void stopCondition(OrderedLoop &loop, Value left);
   Flow runParallel(NodeId node, const Entity &parallel);
+  LogicalResult checkConflicts(kir::ParallelOp loop, llvm::StringRef place); // Conflicts.cpp
   FailureOr<llvm::SmallVector<Type>> carryElements(OrderedLoop &loop);
   Flow loopBody(NodeId node, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried, bool parallel,
                 const llvm::Twine &loop);

@@ -134,6 +134,14 @@ def test_a_condition_with_effects_is_not_evaluated_after_break():
     assert condition.index("kir.if") < condition.index("kir.atomic")
 
 
+def test_an_operand_with_effects_runs_only_where_it_decides():
+    text = lowered("if x[0] > 3 and I.atomic.add(x, 0, 1) < 5 and x[1] > 0:\n    x[1] = 1\nif x[0] > 3 or I.atomic.add(x, 2, 1) == 0:\n    x[2] = 1")
+    assert len(ops(text, "if")) == 4 and len(ops(text, "atomic")) == 2
+    first, second = text.index("kir.atomic"), text.rindex("kir.atomic")
+    assert "else" not in text[text.index("kir.if"):first] and "else" in text[text.rindex("kir.if", 0, second):second]
+    assert len(ops(lowered("if x[0] > 3 and x[1] < 5 or not x[2] == 1:\n    x[1] = 1"), "if")) == 1
+
+
 def test_flags_exist_only_where_something_asks():
     text = lowered("for i in I.parallel(I.domain(x.shape[0])):\n    if x[i] > 3:\n        continue\n    x[i] = 5")
     assert ops(text, "if")[0].endswith("{") and "->" not in ops(text, "if")[0] and "kir.constant true" not in text
