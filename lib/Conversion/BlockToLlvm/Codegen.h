@@ -84,7 +84,7 @@ public:
   void define(Value value, const Buffer &buffer) { buffers[value] = buffer; }
   Buffer allocate(mlir::Type element, llvm::ArrayRef<int64_t> extents);
   Buffer allocateFor(Value value) { return allocate(elementType(value.getType()), constantExtents(value.getType())); }
-  Reads readsOf(Value value, const Buffer &memory, bool moved = false) const;
+  Reads readsOf(Value value, const Buffer &memory) const;
   LV index(int64_t value) { return b.getInt64(value); }
   LV dummy() const { return scratch; }
 

@@ -47,21 +47,28 @@ SmallVector<unsigned, 4> axisList(ArrayAttr lists, unsigned i) {
 }
 
 Conjuncts conjunctsOf(Value mask, ArrayRef<unsigned> axes) {
-  Operation *op = mask.getDefiningOp();
-  if (auto binary = dyn_cast_or_null<BinaryOp>(op); binary && binary.getKind() == BinaryKind::And && isLazy(op)) {
-    Conjuncts both = conjunctsOf(binary.getLhs(), axes);
-    unite(both, conjunctsOf(binary.getRhs(), axes));
-    return both;
+  Conjuncts result, seen;
+  Conjuncts work{{mask, SmallVector<unsigned, 2>(axes.begin(), axes.end())}};
+  while (!work.empty()) {
+    Conjunct at = work.pop_back_val();
+    if (llvm::is_contained(seen, at)) continue;
+    seen.push_back(at);
+    Operation *op = at.base.getDefiningOp();
+    auto binary = dyn_cast_or_null<BinaryOp>(op);
+    if (isa_and_nonnull<BroadcastOp, TransposeOp>(op) || (binary && binary.getKind() == BinaryKind::And && isLazy(op))) {
+      Conjuncts operands;
+      forEachOperand(op, at.axes, [&](Value operand, ArrayRef<unsigned> own) {
+        operands.push_back({operand, SmallVector<unsigned, 2>(own.begin(), own.end())});
+      });
+      work.append(operands.rbegin(), operands.rend()); // the left one first
+      continue;
+    }
+    // A constant true restricts nothing.
+    if (auto constant = dyn_cast_or_null<ConstantOp>(op))
+      if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()); integer && integer.getValue().isOne()) continue;
+    result.push_back(at);
   }
-  if (isa_and_nonnull<BroadcastOp, TransposeOp>(op)) {
-    Conjuncts inner;
-    forEachOperand(op, axes, [&](Value operand, ArrayRef<unsigned> own) { inner = conjunctsOf(operand, own); });
-    return inner;
-  }
-  // A constant true restricts nothing.
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op))
-    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()); integer && integer.getValue().isOne()) return {};
-  return {{mask, SmallVector<unsigned, 2>(axes.begin(), axes.end())}};
+  return result;
 }
 
 Conjuncts conjunctsOf(ValueRange validity, ArrayAttr axes, ArrayRef<unsigned> outer) {

@@ -129,7 +129,11 @@ private:
   std::optional<Bound> bound(CompareOp compare, Axes axes, unsigned lane);
   Interval cutTo(unsigned axis, Conjuncts &used);
   std::optional<Interval> interval(const Conjunct &conjunct, unsigned axis);
+  /// Forms found within one question, by value and axes: a value used twice is looked into once.
+  using AffineForms = llvm::DenseMap<Value, llvm::SmallVector<std::pair<llvm::SmallVector<unsigned, 4>, std::optional<Affine>>, 1>>;
   std::optional<Affine> affine(Value value, Axes axes, unsigned lane);
+  std::optional<Affine> affine(Value value, Axes axes, unsigned lane, AffineForms &forms);
+  std::optional<Affine> computeAffine(Value value, Axes axes, unsigned lane, AffineForms &forms);
   LV compute(Value value, Axes axes);
   LV computeLoad(LoadOp load, Axes axes);
   LV computeCompare(CompareOp compare, Axes axes);

@@ -354,6 +354,14 @@ static std::optional<int64_t> constantInt(Value value) {
 }
 
 std::optional<int64_t> Plan::step(Value value, unsigned axis) const {
+  auto known = steps.find({value, axis});
+  if (known != steps.end()) return known->second;
+  std::optional<int64_t> result = computeStep(value, axis);
+  steps[{value, axis}] = result;
+  return result;
+}
+
+std::optional<int64_t> Plan::computeStep(Value value, unsigned axis) const {
   if (!isa<FragmentType>(value.getType())) return 0;
   Operation *op = value.getDefiningOp();
   if (!op) return std::nullopt;

@@ -90,6 +90,7 @@ private:
   bool mayAlias(Value a, Value b, bool &identical) const;
   bool isAvailableAt(Value mask, Operation *op);
   Conjuncts computeGuard(Value value);
+  std::optional<int64_t> computeStep(Value value, unsigned axis) const;
 
   ProgramOp program;
   llvm::ArrayRef<ViewFacts> views;
@@ -98,6 +99,7 @@ private:
   llvm::DenseMap<Value, Operation *> fused;
   llvm::DenseMap<Operation *, llvm::SmallVector<Value, 2>> filling;
   llvm::DenseMap<Value, int> costs;
+  mutable llvm::DenseMap<std::pair<Value, unsigned>, std::optional<int64_t>> steps;
   llvm::DenseMap<Value, Conjuncts> guards;
 };
 
