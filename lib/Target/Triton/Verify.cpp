@@ -189,6 +189,13 @@ LogicalResult verifyCombine(Region &combine) {
   return failure(captured.wasInterrupted());
 }
 
+// What the legalisation leaves is what Triton has, but for elements of one byte.
+LogicalResult verifyAtomic(Operation *op, Type type, StringRef what) {
+  Type element = elementType(type);
+  if (storageBytes(element) >= 2) return success();
+  return surface(op) << "no atomic " << what << " of " << dtypeName(element) << ": expected elements of 16 bits or more";
+}
+
 LogicalResult verifyOperation(Operation *op) {
   for (Type type : op->getResultTypes())
     if (failed(verifyDtype(op, elementType(type), "element_dtypes", "values"))) return failure();
@@ -198,6 +205,12 @@ LogicalResult verifyOperation(Operation *op) {
       .Case([](ReduceOp op) { return verifyCombine(op.getCombine()); })
       .Case([](ScanOp op) { return verifyCombine(op.getCombine()); })
       .Case([](ContractOp op) { return verifyContract(op); })
+      .Case([](AtomicOp op) { return verifyAtomic(op, op.getValue().getType(), stringifyAtomicKind(op.getKind())); })
+      .Case([](CompareExchangeOp op) { return verifyAtomic(op, op.getExpected().getType(), "compare_exchange"); })
+      .Case([](ScatterReduceOp op) -> LogicalResult {
+        if (failed(verifyAtomic(op, op.getValue().getType(), "scatter_reduce"))) return failure();
+        return surface(op) << "'" << op->getName() << "' has no form; run legalisation first";
+      })
       .Case<ConstantOp, ParamOp, LanesOp, LoadOp, StoreOp, FenceOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp,
             YieldOp, GroupOp>([](auto) { return success(); })
       .Case<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>([](auto) { return success(); })
