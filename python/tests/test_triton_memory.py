@@ -21,6 +21,10 @@ def test_compiles_offline(case, arch, tmp_path):
 
     text, arguments, _, _ = programs.CASES[case](np.random.default_rng(1))
     text.target = arch
+    if arch.startswith("gfx") and case in ("crowded_max", "crowded_product"):
+        text.features = "exchange_lanes_per_thread = 1 : i64, warp_size = 64 : i64"
+        text.parameters.append(("NUM_WARPS", [1, 8]))
+        text.rows = [[text.parameters[0][1][0], 1], [text.parameters[0][1][0], 8]]
     assert compile_offline(generate(text, tmp_path), arch, stand_ins(arguments)).asm["ptx" if arch.startswith("sm_") else "amdgcn"]
 
 
@@ -75,6 +79,19 @@ def test_ordered_accesses_are_fenced(tmp_path):
     assert "debug_barrier" not in relaxed
     assert release.index("tl.debug_barrier()") < release.index("tl.atomic_add") and release.count("debug_barrier") == 1
     assert both.index("tl.debug_barrier()") < both.index("while go") < both.rindex("tl.debug_barrier()")
+
+
+def test_exchanges_of_several_lanes_a_thread_need_their_feature(tmp_path):
+    text, _, _, _ = programs.CASES["crowded_max"](np.random.default_rng(0))
+    text.target, text.features = "gfx942", "exchange_lanes_per_thread = 1 : i64, warp_size = 64 : i64"
+    text.parameters.append(("NUM_WARPS", [4, 8]))
+    text.rows = [[512, 4], [512, 8]]
+    source = generate(text, tmp_path).read_text()
+    assert "num_warps=8" in source and "num_warps=4" not in source
+    text.rows = [[512, 4]]
+    (tmp_path / "none.mlir").write_text(str(text))
+    done = subprocess.run([_translate(), "--block-to-triton", str(tmp_path / "none.mlir")], capture_output=True, text=True)
+    assert "no configuration row is legal: an exchange of 512 lanes by 256 threads: the target takes 1 a thread" in done.stderr
 
 
 _INTERPRETED = r"""

@@ -82,7 +82,7 @@ static void hoistFromConditions(ProgramOp program) {
 LogicalResult legalizeForTriton(ModuleOp module) {
   WalkResult walked = module.walk([](ProgramOp program) {
     chooseDescriptors(program);
-    if (failed(filterRows(program)) || failed(legalizeAtomics(program))) return WalkResult::interrupt();
+    if (failed(legalizeAtomics(program)) || failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);
     exposeSegments(program);
     legalizeStructured(program);
