@@ -21,6 +21,10 @@ def test_compiles_offline(case, arch, tmp_path):
 
     text, arguments, _, _ = programs.CASES[case](np.random.default_rng(1))
     text.target = arch
+    if arch.startswith("gfx") and case in ("crowded_max", "crowded_product"):
+        text.features = "exchange_lanes_per_thread = 1 : i64, warp_size = 64 : i64"
+        text.parameters.append(("NUM_WARPS", [1, 8]))
+        text.rows = [[text.parameters[0][1][0], 1], [text.parameters[0][1][0], 8]]
     assert compile_offline(generate(text, tmp_path), arch, stand_ins(arguments)).asm["ptx" if arch.startswith("sm_") else "amdgcn"]
 
 
@@ -48,6 +52,48 @@ def test_f8_travels_as_f32(element, tmp_path):
     assert compile_offline(generate(programs.picks(element), tmp_path, "pick"), "sm_90", [(5, 64), 3, (5,), (1,)])
 
 
+@pytest.mark.parametrize("element", [e for e in _ELEMENTS if e not in ("i8", "ui8")])
+@pytest.mark.parametrize("arch", ["sm_90", "sm_80", "gfx942", "gfx1100"])
+def test_atomic_dtypes_compile(element, arch, tmp_path):
+    from intent.providers.triton import compile_offline
+
+    assert compile_offline(generate(programs.every_atomic(element, arch), tmp_path), arch, [(64,), (64,), (32,), (64,)])
+
+
+@pytest.mark.parametrize("element", ["i1", "i8", "ui8", "f8E4M3FN", "f8E5M2"])
+def test_elements_of_one_byte_have_no_atomics(element, tmp_path):
+    source = tmp_path / "bytes.mlir"
+    combine = lambda t, a, b: t.select(t.compare("lt", a, b), b, a)
+    name = {"i1": "bool", "ui8": "u8"}.get(element, element.lower())
+    for text, what in [(programs.atomics("exchange", element), "exchange"), (programs.exchanges(element), "compare_exchange"), (programs.scatters(element, combine), "scatter_reduce")]:
+        source.write_text(str(text))
+        done = subprocess.run([_translate(), "--block-to-triton", str(source)], capture_output=True, text=True)
+        assert done.returncode != 0
+        assert f"py:10:5: error: provider surface: no atomic {what} of {name}: expected elements of 16 bits or more" in done.stderr
+
+
+def test_ordered_accesses_are_fenced(tmp_path):
+    relaxed = generate(programs.atomics("add", "i32"), tmp_path, "relaxed").read_text()
+    release = generate(programs.atomics("add", "i32", order="release"), tmp_path, "release").read_text()
+    both = generate(programs.atomics("max", "f32", order="acq_rel"), tmp_path, "both").read_text()
+    assert "debug_barrier" not in relaxed
+    assert release.index("tl.debug_barrier()") < release.index("tl.atomic_add") and release.count("debug_barrier") == 1
+    assert both.index("tl.debug_barrier()") < both.index("while go") < both.rindex("tl.debug_barrier()")
+
+
+def test_exchanges_of_several_lanes_a_thread_need_their_feature(tmp_path):
+    text, _, _, _ = programs.CASES["crowded_max"](np.random.default_rng(0))
+    text.target, text.features = "gfx942", "exchange_lanes_per_thread = 1 : i64, warp_size = 64 : i64"
+    text.parameters.append(("NUM_WARPS", [4, 8]))
+    text.rows = [[512, 4], [512, 8]]
+    source = generate(text, tmp_path).read_text()
+    assert "num_warps=8" in source and "num_warps=4" not in source
+    text.rows = [[512, 4]]
+    (tmp_path / "none.mlir").write_text(str(text))
+    done = subprocess.run([_translate(), "--block-to-triton", str(tmp_path / "none.mlir")], capture_output=True, text=True)
+    assert "no configuration row is legal: an exchange of 512 lanes by 256 threads: the target takes 1 a thread" in done.stderr
+
+
 _INTERPRETED = r"""
 import pathlib, sys, traceback
 sys.path[:0] = sys.argv[1:3]
@@ -56,6 +102,10 @@ from block_memory_programs import CASES
 from test_triton_provider import generate, patch_interpreter
 from intent.providers.triton import TritonProgram
 patch_interpreter()
+# On a device tl.maximum without propagation drops a NaN; the interpreter keeps it.
+from triton.runtime.interpreter import InterpreterBuilder
+InterpreterBuilder.create_maxnumf = lambda self, a, b: self.binary_op(a, b, np.fmax)
+InterpreterBuilder.create_minnumf = lambda self, a, b: self.binary_op(a, b, np.fmin)
 failures = []
 for name in sys.argv[4:]:
     text, arguments, expected, tolerance = CASES[name](np.random.default_rng(7))

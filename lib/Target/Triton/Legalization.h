@@ -8,6 +8,15 @@ namespace intent::triton {
 /// Rewrites the arithmetic of a program whose Triton counterpart rounds, flushes or promotes differently.
 void legalizeMath(block::ProgramOp program);
 
+/// Gives atomic accesses the forms that Triton has; an error on a combine that has none.
+mlir::LogicalResult legalizeAtomics(block::ProgramOp program);
+
+/// Whether Triton has that access of an element; the others become loops of compare_exchange.
+bool hasNativeAtomic(AtomicKind kind, mlir::Type element);
+
+/// On a program whose exchanges may have inactive lanes: the position among its workspaces of the one where they act.
+inline constexpr llvm::StringLiteral sinkAttributeName = "triton.sink";
+
 /// Rewrites picks as reductions that keep the bits of one lane, and carries f8 through scans and reductions as f32.
 void legalizeStructured(block::ProgramOp program);
 

@@ -68,14 +68,26 @@ static void exposeSegments(ProgramOp program) {
   }
 }
 
+/// The condition of a while is printed before the loop and again in it: what does not vary there belongs before both, where
+/// a name that stands for a constant is given once.
+static void hoistFromConditions(ProgramOp program) {
+  program.walk([](scf::WhileOp loop) {
+    for (Operation &op : llvm::make_early_inc_range(loop.getBefore().front().without_terminator()))
+      if (op.getNumRegions() == 0 && isPure(&op) &&
+          llvm::none_of(op.getOperands(), [&](Value v) { return loop.getBefore().isAncestor(v.getParentRegion()); }))
+        op.moveBefore(loop);
+  });
+}
+
 LogicalResult legalizeForTriton(ModuleOp module) {
   WalkResult walked = module.walk([](ProgramOp program) {
     chooseDescriptors(program);
-    if (failed(filterRows(program))) return WalkResult::interrupt();
+    if (failed(legalizeAtomics(program)) || failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);
     exposeSegments(program);
     legalizeStructured(program);
     legalizeMath(program);
+    hoistFromConditions(program);
     separateSharedAccumulators(program);
     return WalkResult::skip();
   });

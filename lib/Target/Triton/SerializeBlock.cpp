@@ -31,6 +31,8 @@ LogicalResult KernelSerializer::emit(Operation *op) {
       .Case([&](ReduceOp op) { return emitReduce(op); })
       .Case([&](ScanOp op) { return emitScan(op); })
       .Case([&](ContractOp op) { return emitContract(op); })
+      .Case([&](AtomicOp op) { return emitAtomic(op); })
+      .Case([&](CompareExchangeOp op) { return emitCompareExchange(op); })
       .Case([&](LanesOp op) { return emitLanes(op); })
       // block.fence -> tl.debug_barrier()
       .Case([&](FenceOp op) {
@@ -92,7 +94,7 @@ std::optional<Expression> KernelSerializer::strideText(Operation *op, BlockArgum
 }
 
 // x[m, n] -> x + m[:, None] * x_stride_m + n[None, :] * x_stride_n
-Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, unsigned rank) {
+Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, unsigned rank, bool wide) {
   Rendered result{{variables[view].name, Precedence::Atom}, Form::Scalar, SmallBitVector(rank)};
   for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
     Placement placement;
@@ -103,7 +105,9 @@ Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordin
     std::optional<Expression> stride = strideText(op, cast<BlockArgument>(view), i);
     if (!stride) return result;
     bool unit = stride->text == "1";
-    if (widths.kind(coordinate) == IndexKind::Raw && !unit) at = convert(at, "INDEX");
+    IndexKind kind = widths.kind(coordinate);
+    if (wide && kind != IndexKind::Wide && kind != IndexKind::Literal) at = convert(at, "tl.int64");
+    else if (kind == IndexKind::Raw && !unit) at = convert(at, "INDEX");
     Expression term = unit ? at.expression : infix(at.expression, "*", *stride, Precedence::Multiply);
     result.expression = infix(result.expression, "+", term, Precedence::Add);
     result.dense |= at.dense;
@@ -139,6 +143,7 @@ static bool sharesValidity(Operation *op, ValueRange validity, ArrayAttr axes) {
     next->walk([&](Operation *inner) {
       if (auto load = dyn_cast<LoadOp>(inner)) shared |= load.getValidity() == validity && load.getValidAxes() == axes;
       if (auto store = dyn_cast<StoreOp>(inner)) shared |= store.getValidity() == validity && store.getValidAxes() == axes;
+      if (auto atomic = dyn_cast<AtomicOp>(inner)) shared |= atomic.getValidity() == validity && atomic.getValidAxes() == axes;
     });
     if (shared) return true;
   }

@@ -61,7 +61,9 @@ private:
   mlir::LogicalResult emitLanes(block::LanesOp op);
   mlir::LogicalResult emitValue(mlir::Operation *op);
   std::optional<emission::Expression> strideText(mlir::Operation *op, mlir::BlockArgument view, unsigned axis);
-  Rendered pointer(mlir::Operation *op, mlir::Value view, mlir::ValueRange coordinates, mlir::ArrayAttr axes, unsigned rank);
+  /// `wide`: offsets of 64 bits.
+  Rendered pointer(mlir::Operation *op, mlir::Value view, mlir::ValueRange coordinates, mlir::ArrayAttr axes, unsigned rank,
+                   bool wide = false);
   std::optional<Rendered> mask(mlir::Operation *op, mlir::ValueRange validity, mlir::ArrayAttr axes, unsigned rank);
   std::optional<Rendered> accessMask(mlir::Operation *op, mlir::ValueRange validity, mlir::ArrayAttr axes, unsigned rank);
   std::string accessPointer(Rendered address, const std::optional<Rendered> &with, mlir::Type type);
@@ -72,6 +74,14 @@ private:
   std::string combineFunction(mlir::Region &combine);
   llvm::SmallVector<std::string> combinedOperands(mlir::ValueRange values);
   std::string defineAll(mlir::ValueRange results);
+  // SerializeAtomics.cpp: accesses that other instances see.
+  mlir::LogicalResult emitAtomic(block::AtomicOp op);
+  mlir::LogicalResult emitCompareExchange(block::CompareExchangeOp op);
+  mlir::LogicalResult defineAtomic(mlir::Operation *op, mlir::Value old, const std::string &callee, llvm::ArrayRef<std::string> arguments,
+                                   bool cast);
+  template <typename Op>
+  std::string atomicPointer(Op op, mlir::Type value);
+  std::string sinkPointer(mlir::Operation *op, mlir::Type type, llvm::StringRef slot);
   // SerializeScf.cpp: structured control.
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
@@ -102,8 +112,9 @@ private:
   bool usedUpBy(mlir::Value value, mlir::Operation *point);
   void comment(mlir::Operation *op);
   void define(mlir::Value value, Rendered text);
-  void define(mlir::Value value, const std::string &callee, llvm::ArrayRef<std::string> arguments, Rendered text);
-  void statement(const std::string &prefix, const std::string &callee, llvm::ArrayRef<std::string> arguments);
+  void define(mlir::Value value, const std::string &callee, llvm::ArrayRef<std::string> arguments, Rendered text,
+              llvm::StringRef suffix = "");
+  void statement(const std::string &prefix, const std::string &callee, llvm::ArrayRef<std::string> arguments, llvm::StringRef suffix = "");
   std::string nameFor(mlir::Value value);
   std::string carryTarget(mlir::Value value);
   mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
