@@ -69,6 +69,19 @@ def places(traceback, codes):
     return found[::-1]
 
 
+def passes_through(traceback, folder):
+    """Whether a frame below the first belongs to a file of the folder; the first is the one that runs the author's function."""
+    traceback = traceback.tb_next
+    innermost = None
+    while traceback is not None:
+        innermost = traceback.tb_frame.f_code.co_filename
+        inside_folder = os.path.dirname(innermost) == folder
+        if inside_folder and not innermost.endswith("interpret.py"):
+            return True
+        traceback = traceback.tb_next
+    return innermost is not None and os.path.dirname(innermost) == folder
+
+
 def current_place(codes):
     """The place of the innermost author frame that runs now, or None."""
     frame = sys._getframe(1)

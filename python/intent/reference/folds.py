@@ -7,8 +7,9 @@ from intent.errors import LanguageError
 
 from .construction import tensor_argument
 from .context import current
+from .formats import is_literal
 from .structured import axes_of
-from .values import Tensor, describe, leaves, matched, rebuilt, same_structure
+from .values import Tensor, as_format, as_value, describe, leaves, matched, rebuilt, same_structure
 
 # A call site is checked thoroughly this many times in one run, and lightly afterwards.
 _THOROUGH = 3
@@ -96,25 +97,29 @@ class _Monoid:
         if not isinstance(operands, tuple):
             raise LanguageError(f"{what}: operands: expected a tuple, got {describe(operands)}")
         self.source, self._summarize, self._combine, self.operands, self.what = source, summarize, combine, operands, what
-        self.identity, self.structure = None, identity
-        self._identity = identity
+        self.structure = self._typed(identity)
         self.laws = _Laws(what)
+
+    def _typed(self, identity):
+        """The identity, its literals in the dtypes that a summary has. Nothing summarises an empty source; literals stay weak there."""
+        if self.source.extent == 0:
+            return rebuilt(identity, [as_value(part) for part in leaves(identity)])
+        with current().without_effects():
+            model = self._summarize(*self.source.slice(0, self.source.extent), *self.operands)
+        if not same_structure(identity, model):
+            raise LanguageError(f"{self.what}: summarize gives the structure of the identity, {describe(identity)}, got {describe(model)}")
+        parts = [as_format(part, as_value(like).format) if is_literal(part) else as_value(part) for part, like in zip(leaves(identity), leaves(model))]
+        return rebuilt(identity, parts)
 
     def _held(self, value, role):
         if not same_structure(self.structure, value):
             raise LanguageError(f"{self.what}: {role} gives the structure of the identity, {describe(self.structure)}, got {describe(value)}")
         parts = matched(value, self.structure, f"{self.what}: {role}")
         for part, model in zip(parts, leaves(self.structure)):
-            extents = getattr(getattr(model, "data", None), "shape", ())
-            if part.data.shape != extents:
-                raise LanguageError(f"{self.what}: {role} gives shape {list(extents)} as the identity has, got {list(part.data.shape)}")
+            if part.data.shape != model.data.shape:
+                raise LanguageError(f"{self.what}: {role} gives shape {list(model.data.shape)} as the identity has, got {list(part.data.shape)}")
         self.laws.met(parts)
         return rebuilt(self.structure, parts)
-
-    def neutral(self):
-        if self.identity is None:
-            self.identity = self._held(self._identity, "identity")
-        return self.identity
 
     def summary(self, begin, end):
         with current().without_effects():
@@ -132,7 +137,7 @@ def region_fold(source, axis, summarize, combine, identity, operands):
     what = "I.region_fold"
     source = Source(source, axis, what)
     fold = _Monoid(source, summarize, combine, identity, operands, what)
-    neutral = fold.neutral()
+    neutral = fold.structure
     if source.extent == 0:
         return neutral
     result = None
@@ -167,7 +172,7 @@ def region_scan(source, axis, summarize, combine, identity, initial_state, apply
     for role, function in (("apply", apply), ("emit", emit)):
         if not callable(function):
             raise LanguageError(f"{what}: {role} is an @intent.fn, got {describe(function)}")
-    neutral = fold.neutral()
+    neutral = fold.structure
     states = _Laws(what)
 
     def applied(transition, state):

@@ -284,12 +284,9 @@ class Interpreter:
             ACTIVE.reset(token)
 
     def _translated(self, error):
-        """What Python raised, as the author's error where the author's own line raised it, else as a defect of the reference."""
+        """What Python raised: the author's error, unless it comes from inside the reference; then a defect of it."""
         found = authors.places(error.__traceback__, self._codes)
-        last = error.__traceback__
-        while last.tb_next is not None:
-            last = last.tb_next
-        if last.tb_frame.f_code in self._codes or isinstance(error, RecursionError):
+        if isinstance(error, RecursionError) or not authors.passes_through(error.__traceback__, os.path.dirname(__file__)):
             translated = LanguageError(str(error) or type(error).__name__)
         else:
             translated = InternalError(f"the reference failed: {type(error).__name__}: {error}")
