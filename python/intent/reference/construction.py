@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from intent.errors import LanguageError
+from intent.errors import CallError, LanguageError
 
 from .context import current
 from .values import Record, Tensor, alike, as_format, as_value, broadcast_shape, describe, format_of, run_time_index, static_int
@@ -64,7 +64,10 @@ def reshape(value, shape):
     value = tensor_argument(value, "I.reshape")
     extents = shape_argument(shape, value.data.size)
     if math.prod(extents) != value.data.size:
-        raise LanguageError(f"I.reshape: {list(value.data.shape)} has {value.data.size} elements, {list(extents)} has {math.prod(extents)}")
+        message = f"I.reshape: {list(value.data.shape)} has {value.data.size} elements, {list(extents)} has {math.prod(extents)}"
+        # Extents that the arguments bring are checked at a launch; written ones are the program's.
+        written = all(isinstance(item, int) for item in (shape if isinstance(shape, tuple) else (shape,)))
+        raise LanguageError(message) if written else CallError(message)
     return Tensor(value.data.reshape(extents), value.format, value.weak)
 
 

@@ -271,7 +271,7 @@ class Interpreter:
                 raise LanguageError("an I.parallel loop is not left by break or return; continue ends one iteration", **self._left)
         except bdb.BdbQuit:
             raise
-        except LanguageError as error:
+        except (LanguageError, CallError) as error:
             found = authors.places(error.__traceback__, self._codes)
             authors.attach(error, found or [(kernel.__name__, {"filename": os.path.basename(kernel.function.__code__.co_filename),
                                                                "line": kernel.function.__code__.co_firstlineno})])

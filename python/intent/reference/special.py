@@ -31,12 +31,15 @@ def _i0(x):
     if x != x or math.isinf(x):
         return x
     if x < 40:
-        quarter, term, terms, k = x * x / 4, 1.0, [1.0], 1
-        while term > terms[0] * 1e-18 * k or k < x:
-            term *= quarter / (k * k)
-            terms.append(term)
+        # Extended precision: each term carries the rounding of all before it.
+        quarter = np.longdouble(x) * np.longdouble(x) / 4
+        term = total = np.longdouble(1)
+        k = 1
+        while term > total * np.longdouble(1e-22):
+            term = term * quarter / (k * k)
+            total += term
             k += 1
-        return math.fsum(terms)
+        return float(total)
     term, terms, k = 1.0, [1.0], 1
     while k < 30:
         following = term * (2 * k - 1) ** 2 / (8 * k * x)
