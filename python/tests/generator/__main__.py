@@ -1,0 +1,62 @@
+"""Runs programs of consecutive seeds; the last line is `N passed, M failed`."""
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from .grammar import program
+from .pool import Pool
+from .shrinking import shrink
+from .statements import source
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="generator", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--count", type=int, default=200, help="how many programs")
+    parser.add_argument("--jobs", type=int, default=None, help="worker processes; one a processor by default")
+    parser.add_argument("--shrink", type=float, default=30.0, metavar="SECONDS", help="time to make each failing program smaller; 0 for none")
+    parser.add_argument("--most", type=int, default=5, help="failing programs to make smaller and print; the others get one line")
+    parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
+    options = parser.parse_args(arguments)
+    seeds = range(options.seed, options.seed + options.count)
+    if options.print:
+        for seed in seeds:
+            print(source(program(seed)))
+        return 0
+    started = time.monotonic()
+    passed, skipped, failures = 0, Counter(), []
+    with Pool(options.jobs) as pool:
+        for seed, outcome in pool.outcomes(seeds):
+            if outcome.status == "passed":
+                passed += 1
+            elif outcome.status == "skipped":
+                skipped[outcome.category] += 1
+            else:
+                failures.append((seed, outcome))
+                print(f"seed {seed}: {outcome.category}: {outcome.detail.splitlines()[0] if outcome.detail else ''}", flush=True)
+        failures.sort(key=lambda f: f[0])
+        for seed, outcome in failures[:options.most]:
+            report(pool, seed, outcome, options.shrink)
+    for reason, count in skipped.most_common():
+        print(f"skipped {count}: {reason}")
+    print(f"{sum(skipped.values())} skipped in {time.monotonic() - started:.0f} s")
+    print(f"{passed} passed, {len(failures)} failed", flush=True)
+    return 1 if failures else 0
+
+
+def report(pool, seed, outcome, seconds):
+    def fails(candidate):
+        found = pool.outcome(candidate)
+        return found.status == "failed" and found.category == outcome.category
+
+    small = shrink(program(seed), fails, seconds) if seconds > 0 else program(seed)
+    final = pool.outcome(small)
+    print(f"\n-- seed {seed}: {outcome.category}\n{final.detail or outcome.detail}\n{source(small)}# extents {small.sizes}, data seed {small.data_seed}")
+    print(f"rerun: make fuzz SEED={seed} COUNT=1\n", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
