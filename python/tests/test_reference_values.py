@@ -21,7 +21,7 @@ FACTS = {"f16": (11, -14, 65504), "bf16": (8, -126, Fraction(2) ** 127 * (2 - Fr
 
 def run(body, inputs, result, shape=None, before="", **names):
     """The one Out `y` of a kernel over rank-1 inputs named a, b, c... given as (dtype, values)."""
-    arrays = [np.asarray(values).astype(NUMPY[dtype]) if not isinstance(values, np.ndarray) else values for dtype, values in inputs]
+    arrays = [np.asarray(values).astype(NUMPY[dtype], copy=False) for dtype, values in inputs]
     views = ", ".join(f'{n}: I.In[I.{d}, {tuple(v.shape)}]' for n, (d, _), v in zip("abcdefg", inputs, arrays))
     shape = arrays[0].shape if shape is None else shape
     program = kernel(f"{views}, y: I.Out[I.{result}, {tuple(shape)}]", body, before, **names)

@@ -178,7 +178,7 @@ def scaled_contract(lhs, lhs_scale, rhs, rhs_scale, lhs_format, rhs_format, lhs_
     a_axes = list(range(a.ndim - 1))
     b_axes = [*range(lead), *range(a.ndim, a.ndim + b.ndim - 1 - lead)]
     out = a_axes + b_axes[lead:]
-    return Tensor(np.asarray(rounded(np.einsum(a, [*a_axes, 99], b, [*b_axes, 99], out), target)), target)
+    return Tensor(np.asarray(rounded(np.einsum(a, [*a_axes, 51], b, [*b_axes, 51], out), target)), target)
 
 
 def scaled_matmul(lhs, lhs_scale, rhs, rhs_scale, lhs_format, rhs_format, group_size, acc_dtype):

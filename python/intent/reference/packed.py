@@ -93,10 +93,7 @@ def philox(seed, counter):
 
 
 def random_bits(seed, logical_counter, what="I.random.bits"):
-    key, counter = as_value(seed), as_value(logical_counter)
-    if not key.weak and key.format is not U64:
-        raise LanguageError(f"{what}: seed is u64, got {key.format}; convert it with I.cast")
-    key = as_format(seed, U64)
+    key, counter = as_format(seed, U64, f"{what}: seed"), as_value(logical_counter)
     if not counter.format.is_integer:
         raise LanguageError(f"{what}: counters are integers, got {describe(counter)}")
     if counter.format.kind == "int" and (counter.data < 0).any():

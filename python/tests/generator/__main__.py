@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import xml.etree.ElementTree as xml
 from collections import Counter
 
 from .grammar import program
@@ -19,6 +20,7 @@ def main(arguments=None):
     parser.add_argument("--jobs", type=int, default=None, help="worker processes; one a processor by default")
     parser.add_argument("--shrink", type=float, default=30.0, metavar="SECONDS", help="time to make each failing program smaller; 0 for none")
     parser.add_argument("--most", type=int, default=5, help="failing programs to make smaller and print; the others get one line")
+    parser.add_argument("--junit-xml", metavar="FILE", help="a report for scripts/run_tests.py")
     parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
     options = parser.parse_args(arguments)
     seeds = range(options.seed, options.seed + options.count)
@@ -28,8 +30,10 @@ def main(arguments=None):
         return 0
     started = time.monotonic()
     passed, skipped, failures = 0, Counter(), []
+    cases = []
     with Pool(options.jobs) as pool:
         for seed, outcome in pool.outcomes(seeds):
+            cases.append((seed, outcome))
             if outcome.status == "passed":
                 passed += 1
             elif outcome.status == "skipped":
@@ -42,9 +46,20 @@ def main(arguments=None):
             report(pool, seed, outcome, options.shrink)
     for reason, count in skipped.most_common():
         print(f"skipped {count}: {reason}")
+    if options.junit_xml:
+        write_report(options.junit_xml, cases)
     print(f"{sum(skipped.values())} skipped in {time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {len(failures)} failed", flush=True)
     return 1 if failures else 0
+
+
+def write_report(path, cases):
+    suite = xml.Element("testsuite", name="programs", tests=str(len(cases)))
+    for seed, outcome in sorted(cases, key=lambda c: c[0]):
+        case = xml.SubElement(suite, "testcase", classname="programs", name=f"seed {seed}")
+        if outcome.status != "passed":
+            xml.SubElement(case, "skipped" if outcome.status == "skipped" else "failure", message=outcome.category)
+    xml.ElementTree(suite).write(path)
 
 
 def report(pool, seed, outcome, seconds):
