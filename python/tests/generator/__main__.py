@@ -19,7 +19,7 @@ def main(arguments=None):
     parser.add_argument("--count", type=int, default=200, help="how many programs")
     parser.add_argument("--jobs", type=int, default=None, help="worker processes; one a processor by default")
     parser.add_argument("--shrink", type=float, default=30.0, metavar="SECONDS", help="time to make each failing program smaller; 0 for none")
-    parser.add_argument("--most", type=int, default=5, help="failing programs to make smaller and print; the others get one line")
+    parser.add_argument("--most", type=int, default=8, help="kinds of failure to make smaller and print, one program each; every failing seed gets a line")
     parser.add_argument("--junit-xml", metavar="FILE", help="a report for scripts/run_tests.py")
     parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
     options = parser.parse_args(arguments)
@@ -42,8 +42,11 @@ def main(arguments=None):
                 failures.append((seed, outcome))
                 print(f"seed {seed}: {outcome.category}: {outcome.detail.splitlines()[0] if outcome.detail else ''}", flush=True)
         failures.sort(key=lambda f: f[0])
-        for seed, outcome in failures[:options.most]:
-            report(pool, seed, outcome, options.shrink)
+        kinds = {}
+        for seed, outcome in failures:
+            kinds.setdefault(outcome.signature, []).append((seed, outcome))
+        for alike in sorted(kinds.values(), key=len)[:options.most]:
+            report(pool, *alike[0], options.shrink, [seed for seed, _ in alike[1:]])
     for reason, count in skipped.most_common():
         print(f"skipped {count}: {reason}")
     if options.junit_xml:
@@ -62,15 +65,15 @@ def write_report(path, cases):
     xml.ElementTree(suite).write(path)
 
 
-def report(pool, seed, outcome, seconds):
+def report(pool, seed, outcome, seconds, others):
     def fails(candidate):
         found = pool.outcome(candidate)
-        return found.status == "failed" and found.category == outcome.category
+        return found.status == "failed" and found.signature == outcome.signature
 
     small = shrink(program(seed), fails, seconds) if seconds > 0 else program(seed)
     final = pool.outcome(small)
     print(f"\n-- seed {seed}: {outcome.category}\n{final.detail or outcome.detail}\n{source(small)}# extents {small.sizes}, data seed {small.data_seed}")
-    print(f"rerun: make fuzz SEED={seed} COUNT=1\n", flush=True)
+    print(f"rerun: make fuzz SEED={seed} COUNT=1" + (f"   (and {len(others)} like it: {', '.join(map(str, others[:8]))})" if others else "") + "\n", flush=True)
 
 
 if __name__ == "__main__":

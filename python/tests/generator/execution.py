@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import tempfile
 import traceback
 from dataclasses import dataclass
@@ -24,6 +25,14 @@ class Outcome:
     status: str
     category: str = ""
     detail: str = ""
+
+    @property
+    def signature(self):
+        """Equal for failures that look like one defect: the first line without places, names and numbers."""
+        if self.category in ("different values", "crash", "timeout"):
+            return self.category
+        first = self.detail.splitlines()[0] if self.detail else ""
+        return f"{self.category}: " + re.sub(r"\b[\w/]+\.(py|json)[:\d]*|\b[a-z]\d+\b|\d+", "", first)
 
 
 def drawn(view, extents, rng):
