@@ -273,7 +273,7 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
   return made;
 }
 
-llvm::Expected<const Kernel::Compiled *> Kernel::find(const Call &call) {
+llvm::Expected<const Kernel::Compiled *> Kernel::find(const Call &call, bool *fresh) {
   auto lookup = [&]() -> const Compiled * {
     std::shared_lock<std::shared_mutex> lock(table);
     for (const auto &entry : compiled)
@@ -287,7 +287,17 @@ llvm::Expected<const Kernel::Compiled *> Kernel::find(const Call &call) {
   if (!made) return made.takeError();
   std::unique_lock<std::shared_mutex> writing(table);
   compiled.push_back(std::move(*made));
+  if (fresh) *fresh = true;
   return compiled.back().get();
+}
+
+llvm::Expected<bool> Kernel::generate(ArrayRef<intent_host_argument> arguments) {
+  llvm::Expected<Call> call = prepare(arguments);
+  if (!call) return call.takeError();
+  bool fresh = false;
+  llvm::Expected<const Compiled *> code = find(*call, &fresh);
+  if (!code) return code.takeError();
+  return fresh;
 }
 
 llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments) {

@@ -16,6 +16,8 @@ public:
   /// Parses and checks the text.
   static llvm::Expected<std::unique_ptr<Kernel>> load(llvm::StringRef text, uint32_t row);
   llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments);
+  /// Makes the code of a call; whether it is new.
+  llvm::Expected<bool> generate(llvm::ArrayRef<intent_host_argument> arguments);
   llvm::Expected<std::string> emit(Form form, llvm::ArrayRef<intent_host_argument> arguments);
   std::string emitted; ///< the text of the last emit
 
@@ -63,7 +65,7 @@ private:
   void describeParameters();
   void describeViews(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   void fillFrame(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
-  llvm::Expected<const Compiled *> find(const Call &call);
+  llvm::Expected<const Compiled *> find(const Call &call, bool *fresh = nullptr);
   llvm::Expected<std::unique_ptr<Compiled>> compile(const Call &call, std::optional<Form> form, std::string *text);
 
   mlir::MLIRContext context;
