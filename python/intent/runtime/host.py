@@ -123,9 +123,9 @@ class HostProgram:
         from ..tuning.timing import HostClock
 
         clock, times = HostClock(), {}
-        for number, candidate in enumerate(candidates, 1):
+        for candidate in candidates:
             run = self.prepare(trial.bound, candidate.index)
-            times[candidate.index] = each(candidate, number, lambda best, run=run: clock.measure(run, trial.restore, best))
+            times[candidate.index] = each(candidate, lambda best, run=run: clock.measure(run, trial.restore, best))
         return times
 
     def device(self, bound: Bound | None) -> str:

@@ -76,6 +76,14 @@ class CompiledKernel:
         bound = self._plan.bind(values)
         (self._tuner or self._load()).tune(bound)
 
+    def export_winners(self, path) -> int:
+        """Writes every known winner of this program to a pack file; returns how many. ConfigurationError if there is none."""
+        return (self._tuner or self._load()).export(path)
+
+    def import_winners(self, path) -> int:
+        """Takes the winners of a pack; returns how many. ConfigurationError says why a stale or foreign pack is refused."""
+        return (self._tuner or self._load()).adopt(path)
+
     def save(self, directory) -> None:
         """Writes the program into a folder that `intent.GeneratedProgram.load` reads."""
         self._generated.save(directory)

@@ -18,7 +18,7 @@ import warnings
 from dataclasses import dataclass
 
 from ..errors import ConfigurationError, ProviderError, TargetError
-from . import keys, winners
+from . import keys, packs, winners
 from .candidates import Candidate, CandidateTable
 from .progress import Progress
 from .trials import TrialMemoryError, TrialState
@@ -77,6 +77,18 @@ class Tuner:
             decision = self._decide(bound, ask=True)
             self._plan.forget()
         return decision
+
+    def export(self, path) -> int:
+        """Writes the known winners of this program to a pack; how many. ConfigurationError."""
+        return packs.export(path, self.program, self.kernel, self._target)
+
+    def adopt(self, path) -> int:
+        """Takes the winners of a pack; how many. ConfigurationError with the reason if it was not made for this program here."""
+        found = packs.load(path, self.program, self.kernel, self._target, self._runtime.device(None), self._runtime.version())
+        for winner in found:
+            winners.keep(winner)
+        self._plan.forget()
+        return len(found)
 
     def _decide(self, bound, ask=False) -> Decision:
         runtime = self._runtime
@@ -154,27 +166,20 @@ class Tuner:
 
     def _time(self, trial, alive, progress) -> dict:
         """`{index: seconds}` of each candidate, on trial arguments."""
-        best: list = [None]
+        current, best, number = alive[0], None, 0
 
-        def about_to(candidate, number):
-            progress.measuring(number, best[0])
-            return best[0]
-
-        def done(seconds):
-            best[0] = seconds if best[0] is None else min(best[0], seconds)
-
-        current: list = [alive[0]]
-
-        def measure_one(candidate, number, measure):
-            current[0] = candidate
-            seconds = measure(about_to(candidate, number))
-            done(seconds)
+        def measure_one(candidate, measure):
+            nonlocal current, best, number
+            current, number = candidate, number + 1
+            progress.measuring(number, best)
+            seconds = measure(best)
+            best = seconds if best is None else min(best, seconds)
             return seconds
 
         try:
             return self._runtime.measure(trial, alive, measure_one)
         except Exception as error:
-            raise ProviderError(f"candidate {current[0]} failed in a trial; the arguments are as they were", original=error) from error
+            raise ProviderError(f"candidate {current} failed in a trial; the arguments are as they were", original=error) from error
 
     def _warn(self, error):
         if not self._warned:
