@@ -114,7 +114,7 @@ class HostProgram:
     def measurable(self) -> bool:
         return True
 
-    def memory(self, bound: Bound):
+    def memory(self, plan, bound: Bound):
         from ..tuning.trials import HostMemory
 
         return HostMemory()

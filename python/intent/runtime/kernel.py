@@ -146,7 +146,7 @@ def _provider_program(generated, interface):
     if provider == "triton":
         if importlib.util.find_spec("triton") is None:
             raise ProviderError("running on this target needs the triton package, which is not installed")
-        from ..providers.triton import TritonProgram
+        from ..providers.triton_runtime import TritonRuntime
 
-        return TritonProgram(generated.source_path, generated.metadata)
+        return TritonRuntime(generated.source_path, generated.metadata)
     raise TargetError(f"this version generates {provider} programs but does not launch them", category="provider_surface", feature="launch")

@@ -40,3 +40,50 @@ class HostClock:
             if best is not None and taken > effort.hopeless * best:
                 break
         return statistics.median(times)
+
+
+class DeviceClock:
+    """Time on a torch GPU between two events around each run, with a cold second-level cache and no wait of the host in between.
+
+    Made for the current device; TrialMemoryError if what it writes over the cache does not fit.
+    """
+
+    def __init__(self, effort: Effort = Effort()):
+        import torch
+
+        from .trials import TrialMemoryError
+
+        self.effort = effort
+        self._torch = torch
+        cache = getattr(torch.cuda.get_device_properties(torch.cuda.current_device()), "L2_cache_size", 0) or 64 << 20
+        try:
+            # Several times the cache, so that its replacement leaves nothing of the arguments; writing it also takes longer
+            # than the host needs to queue a launch, so that the events do not measure the host.
+            self._flush = torch.empty(4 * cache, dtype=torch.uint8, device="cuda")
+        except RuntimeError as error:
+            raise TrialMemoryError(f"{4 * cache} bytes to clear the cache: {str(error).splitlines()[0]}") from error
+
+    def measure(self, run, restore, best: float | None = None) -> float:
+        """Seconds of `run()` on the device: the median. Errors of the device are raised here, as torch reports them."""
+        effort = self.effort
+        restore()
+        run()
+        self._torch.cuda.synchronize()
+        first = self._timed(run, restore, 1)[0]
+        if best is not None and first > effort.hopeless * best:
+            return first
+        count = int(min(effort.most, max(effort.least, effort.seconds / max(first, 1e-9))))
+        return statistics.median(self._timed(run, restore, count))
+
+    def _timed(self, run, restore, count) -> list:
+        events = []
+        for _ in range(count):
+            restore()
+            self._flush.zero_()
+            begin, end = (self._torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            run()
+            end.record()
+            events.append((begin, end))
+        self._torch.cuda.synchronize()
+        return [begin.elapsed_time(end) * 1e-3 for begin, end in events]

@@ -28,6 +28,7 @@ class Block:
     views: list
     address: int = 0
     memory: object = None
+    pieces: list = ()
 
 
 def blocks_of(plan, bound: Bound) -> list:

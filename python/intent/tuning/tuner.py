@@ -8,7 +8,7 @@ A `Tuner` belongs to one compiled kernel. What differs between providers is aske
 - `specialisation(bound, selection, candidates)`: the facts that compiled code depends on, as a dict for keys.
 - `compile(bound, candidates, limit)`: `{index: exception}` of those that failed; all others can be launched. `compilations` counts.
 - `resources(bound, index)`: `{"registers", "spills", "shared_memory"}` where the provider tells.
-- `measurable()`: whether timing is possible now; `memory(bound)` and `measure(...)` serve trials; `device(bound)`, `version()` name them.
+- `measurable()`: whether timing is possible now; `memory(plan, bound)` and `measure(...)` serve trials; `device(bound)`, `version()` name them.
 """
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ class Tuner:
             with self._lock:
                 row = bound.layout.rows.get(slot)
                 if row is None:
-                    row = bound.layout.rows[slot] = self._decide(bound).candidate.index
+                    decision = self._decide(bound)
+                    row = decision.candidate.index
+                    if decision.source != "unmeasurable":
+                        bound.layout.rows[slot] = row
         return row
 
     def tune(self, bound) -> Decision:
@@ -103,10 +106,14 @@ class Tuner:
         decision = None if ask else self._recalled(bound, eligible, winners.find(keys.winner_key(*identity)))
         if decision is None:
             empty = all(low == high for low, high in bound.layout.spans)
-            if len(eligible) > 1 and (ask or self._wanted()) and not empty and runtime.measurable():
+            wanted = len(eligible) > 1 and (ask or self._wanted()) and not empty
+            if wanted and runtime.measurable():
                 decision = self._measured(bound, eligible)
             else:
                 decision = self._first(bound, eligible)
+                if wanted:
+                    decision.source = "unmeasurable"
+                    self._warn("nothing can be timed while a graph is captured; call it once before")
                 decision.records += [_record(c, "untried") for c in eligible if all(r["index"] != c.index for r in decision.records)]
             decision.records += records
             if decision.source in ("measured", "only"):
@@ -154,18 +161,26 @@ class Tuner:
             source = "only"
             if len(alive) > 1:
                 try:
-                    trial = TrialState(self._plan, bound, self._runtime.memory(bound))
-                    times, source = self._time(trial, alive, progress), "measured"
+                    trial = TrialState(self._plan, bound, self._runtime.memory(self._plan, bound))
+                    times = self._time(trial, alive, progress)
+                    source = "measured"
                 except TrialMemoryError as error:
-                    self._warn(error)
+                    self._warn(f"copies of its written arguments do not fit ({error})")
                     source = "memory"
+            # A provider may rule a row out while it measures: what the machine has too little of.
+            for c in [c for c in alive if isinstance(times.get(c.index), Exception)]:
+                errors[c.index] = times.pop(c.index)
+                records[c.index] = _record(c, "failed", reason=_text(errors[c.index]))
+                alive.remove(c)
+            if not alive:
+                raise _nothing_compiles([(c, errors[c.index]) for c in eligible])
             winner = min(alive, key=lambda c: times.get(c.index, float("inf"))) if times else alive[0]
             for c in alive:
                 records[c.index] = _record(c, "chosen" if c is winner else "measured" if times else "untried", seconds=times.get(c.index))
             return Decision(winner, {}, {}, [records[c.index] for c in eligible], bool(times), source, {})
 
     def _time(self, trial, alive, progress) -> dict:
-        """`{index: seconds}` of each candidate, on trial arguments."""
+        """`{index: seconds}` of each candidate on trial arguments, or the exception that ruled it out."""
         current, best, number = alive[0], None, 0
 
         def measure_one(candidate, measure):
@@ -178,13 +193,15 @@ class Tuner:
 
         try:
             return self._runtime.measure(trial, alive, measure_one)
+        except TrialMemoryError:
+            raise
         except Exception as error:
             raise ProviderError(f"candidate {current} failed in a trial; the arguments are as they were", original=error) from error
 
-    def _warn(self, error):
+    def _warn(self, reason):
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{self.kernel} is not tuned: copies of its written arguments do not fit ({error}); the first legal configuration runs", RuntimeWarning, stacklevel=6)
+            warnings.warn(f"{self.kernel} is not tuned: {reason}; the first legal configuration runs", RuntimeWarning, stacklevel=6)
 
     def _winner(self, decision, specialisation, tuning, device, provider):
         candidate = decision.candidate
