@@ -277,6 +277,7 @@ private:
   std::vector<Leaf> leaves; // atom "#k" is leaves[k] until `renameAtoms`
   std::vector<Checked> checked;
   llvm::StringSet<> symbols; // view symbols
+  llvm::StringSet<> pinned;  // view symbols that the request gives a value
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
   uint64_t writes = 0; // lowered so far: reads between two are equal
   uint64_t work = 0;   // evaluated nodes

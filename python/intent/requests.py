@@ -69,11 +69,12 @@ def freeze(value):
     return type(value), value
 
 
-def from_kernel(kernel, constexprs, types) -> dict:
-    """The request fields that capture gives for a decorated kernel. LanguageError."""
+def from_kernel(kernel, constexprs, types, extents=None) -> dict:
+    """The request fields that capture gives for a decorated kernel; `extents` are values of shape symbols. LanguageError."""
     from .capture import capture
 
-    return capture(kernel, mapping(constexprs, "constexprs"), mapping(types, "types"))
+    fields = capture(kernel, mapping(constexprs, "constexprs"), mapping(types, "types"))
+    return {**fields, "extents": extents} if extents else fields
 
 
 def mapping(value, what) -> dict:

@@ -57,11 +57,16 @@ class CompiledKernel:
 
     def prepare(self, *arguments, outputs=None, shapes=None, **keywords) -> "PreparedCall":
         """Checks and binds once, for many launches. `outputs` are all `Out` views in order; without it they are allocated as `run` does."""
+        return self._prepare(*self._values(arguments, outputs, shapes, keywords))
+
+    def _values(self, arguments, outputs, shapes, keywords):
         if outputs is not None:
             if not isinstance(outputs, (tuple, list)):
                 outputs = (outputs,)
             keywords = {**keywords, **outs_of.by_name(self._plan, outputs)}
-        values, outs = outs_of.complete(self._plan, arguments, keywords, shapes)
+        return outs_of.complete(self._plan, arguments, keywords, shapes)
+
+    def _prepare(self, values, outs) -> "PreparedCall":
         bound = self._plan.bind(values)
         tuner = self._tuner or self._load()
         return PreparedCall(self._program, bound, tuner.row(bound), outs)
