@@ -7,7 +7,7 @@ import threading
 
 from ..errors import ProviderError, TargetError
 from . import interface as interfaces
-from . import outputs as outs_of
+from . import outputs as outs_of, torch_op
 from ..tuning.tuner import Tuner
 from .binding import Plan
 
@@ -88,6 +88,13 @@ class CompiledKernel:
     def import_winners(self, path) -> int:
         """Takes the winners of a pack; returns how many. ConfigurationError says why a stale or foreign pack is refused."""
         return (self._tuner or self._load()).adopt(path)
+
+    def as_torch_op(self, name: str):
+        """This kernel as the torch operator `namespace::name`, opaque to `torch.compile`, with shapes for tracing.
+
+        It takes what `run` takes, returns new tensors for `Out` views, and changes `InOut` views in place. ConfigurationError.
+        """
+        return torch_op.register(self, self._plan, name)
 
     def save(self, directory) -> None:
         """Writes the program into a folder that `intent.GeneratedProgram.load` reads."""
