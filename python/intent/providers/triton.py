@@ -255,6 +255,18 @@ def compile_plan(planned: Plan, target):
     return compile_signature(planned.variant["kernel"], planned.signature, planned.constants, planned.attributes, planned.options, target)
 
 
+def warm_up() -> None:
+    """What the first compilation of a process spends once: importing back ends, and the digest of Triton's own files."""
+    import triton.backends
+    import triton.compiler
+    from triton.runtime import autotuner
+
+    for backend in triton.backends.backends.values():
+        backend.compiler  # noqa: B018  imports it
+    # Its home differs between versions; the autotuner of all of them has the name.
+    getattr(autotuner, "triton_key", lambda: None)()
+
+
 def compile_signature(kernel, signature, constants, attributes, options, target):
     """The `CompiledKernel` of a `@triton.jit` function for what a plan holds."""
     import triton

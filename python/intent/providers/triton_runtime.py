@@ -6,6 +6,7 @@ restores those outside the timed span.
 """
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import functools
 import os
@@ -14,7 +15,7 @@ from ..errors import ProviderError, TargetError
 from ..tuning.timing import DeviceClock, HostClock
 from ..tuning.torch_memory import TorchMemory
 from . import compiler_pool
-from .triton import TritonProgram, _interpreted, _values, plan
+from .triton import TritonProgram, _interpreted, _values, warm_up
 
 
 class TritonRuntime(TritonProgram):
@@ -61,7 +62,12 @@ class TritonRuntime(TritonProgram):
             new = [index for index, planned in plans.items() if (device, planned.key) not in self._compiled]
             errors = {}
             if limit is not None and new:
-                answers = self._pool().compile([self._job(plans[index]) for index in new], limit)
+                jobs = [self._job(plans[index]) for index in new]
+                with concurrent.futures.ThreadPoolExecutor(1) as side:
+                    # This process loads what the workers leave, and can get ready for that meanwhile.
+                    ready = side.submit(warm_up)
+                    answers = self._pool().compile(jobs, limit)
+                    ready.result()
                 errors = {index: self._failure(plans[index], error) for index, error in zip(new, answers) if error is not None}
             for index in new:
                 if index not in errors:

@@ -65,8 +65,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
-    import triton.compiler  # noqa: F401  the slow part, before the clock of any job starts
+    from intent.providers.triton import warm_up
 
+    warm_up()  # before the clock of any job starts
     write_frame(answers, "ready")
     while select.select([requests], [], [], _IDLE_SECONDS)[0]:
         try:
