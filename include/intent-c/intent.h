@@ -61,7 +61,8 @@ INTENT_EXPORT int32_t intent_host_prepare(intent_host_kernel *kernel, const inte
                                           size_t error_size);
 
 // Runs the variant whose guard admits this call, on all cores, and returns when it is done. 0 on success; otherwise
-// the reason is in `error` and no argument was touched.
+// the reason is in `error` and no argument was touched: 2 where the call asks for more private memory than there is,
+// 1 for all else.
 INTENT_EXPORT int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
                                          size_t error_size);
 

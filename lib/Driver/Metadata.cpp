@@ -130,6 +130,13 @@ static json::Object variantOf(block::ProgramOp program) {
     groups.push_back(spell(group.getSize()));
     grid = block::ExprAttr::apply(block::ExprKind::Add, {grid, group.getSize()});
   }
+  json::Array workspaces;
+  if (ArrayAttr declared = program.getWorkspacesAttr())
+    for (auto space : declared.getAsRange<block::WorkspaceAttr>())
+      workspaces.push_back(json::Object{{"name", space.getName().getValue()},
+                                        {"dtype", dtypeName(space.getElement())},
+                                        {"shape", spellAll(space.getShape())},
+                                        {"zeroed", space.getZeroed()}});
   json::Object coverage;
   for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>())
     if (parameter.getBinding()) coverage[parameter.getSymbol().getValue()] = spell(parameter.getBinding());
@@ -139,7 +146,8 @@ static json::Object variantOf(block::ProgramOp program) {
                       {"groups", std::move(groups)},
                       {"coverage", std::move(coverage)},
                       {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
-                      {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())}};
+                      {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())},
+                      {"workspace", std::move(workspaces)}};
 }
 
 static json::Object parameterOf(block::ProgramOp program, block::ParameterAttr parameter) {
@@ -266,7 +274,6 @@ std::string intent::driver::interfaceJson(Compilation &c) {
                          {"parameters", std::move(parameters)},
                          {"candidates", std::move(candidates)},
                          {"rows", std::move(rows)},
-                         {"workspace", json::Array()},
                          {"line_map", std::move(c.lineMap)}};
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -242,9 +242,9 @@ OwningOpRef<ModuleOp> Lowering::run() {
   frames.back().function = &function;
   OwningOpRef<ModuleOp> module = ModuleOp::create(location(function.root));
   if (failed(bindConstexprs(function)) || failed(buildInterface(function, *module))) return {};
-  Flow flow = runBlock(request.node(function.root).fields[2].list);
-  if (flow == Flow::Failed) return {};
-  if (flow == Flow::Returned && !frames.back().result.isLiteral(Constant::None)) {
+  FailureOr<Entity> result = resultOf(runBlock(request.node(function.root).fields[2].list), function);
+  if (failed(result)) return {};
+  if (!result->isLiteral(Constant::None)) {
     error(function.root) << "kernel '" << function.name << "' returns a value; results go to Out views";
     return {};
   }

@@ -47,9 +47,10 @@ int32_t intent_host_prepare(intent_host_kernel *kernel, const intent_host_argume
 
 int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
                            size_t error_size) {
-  if (llvm::Error failure = kernel->kernel->launch(llvm::ArrayRef<intent_host_argument>(arguments, count))) {
+  Kernel::Fault fault;
+  if (llvm::Error failure = kernel->kernel->launch(llvm::ArrayRef<intent_host_argument>(arguments, count), fault)) {
     report(std::move(failure), error, error_size);
-    return 1;
+    return fault == Kernel::Fault::Call ? 2 : 1;
   }
   return 0;
 }

@@ -13,7 +13,7 @@ from intent.errors import ConfigurationError, ProviderError
 from intent.runtime.host import HostProgram
 from intent.tuning import trials, winners
 from intent.tuning.timing import Effort, HostClock
-from tuned_programs import accumulate, product, row_softmax, scale
+from tuned_programs import accumulate, count, product, row_softmax, scale
 
 pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
 
@@ -112,6 +112,17 @@ def test_rows_whose_condition_fails_are_left_out():
     k.run(np.ones((2, 128), np.float32))
     listed = {(c["variant"], c["index"]): c["status"] for c in k.observation["candidates"]}
     assert all(listed["resident", c["index"]] in ("chosen", "measured") for c in wide)
+
+
+def test_atomic_counters_count_once():
+    k = fresh(count)
+    x, total = np.arange(1, 1010, dtype=np.int32), np.array([10, 20, 30, -40, 7], np.int32)
+    before = total.copy()
+    k.tune(x, total)
+    assert np.array_equal(total, before)
+    k(x, total)
+    assert np.array_equal(total[:4] - before[:4], [x[i::4].sum() for i in range(4)]) and total[4] == 7
+    assert k.observation["winner"]["measured"] or len(statuses(k)) == 1
 
 
 @pytest.mark.parametrize("place", ["overlapping", "slice", "reversed", "identical", "column"])

@@ -14,6 +14,12 @@ def scale(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]):
 
 
 @intent.kernel
+def count(x: I.In[I.i32, ("N",)], total: I.InOut[I.i32, ("B",)]):
+    axis = I.domain(x.shape[0])
+    I.atomic.add(total, (I.indices(axis) % 4,), x[axis])
+
+
+@intent.kernel
 def row_softmax(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
     row = x[:, :]
     e = I.exp(row - I.reduce.max(row, axis=1)[:, None])

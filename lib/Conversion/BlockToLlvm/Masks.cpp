@@ -109,16 +109,30 @@ Conjuncts Plan::computeGuard(Value value) {
   unsigned rank = extentsOf(value.getType()).size();
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (auto store = dyn_cast<StoreOp>(user)) {
-      bool stored = use.getOperandNumber() == 0;
-      meet(stored ? conjunctsOf(store.getValidity(), store.getValidAxes(), identityAxes(rank)) : Conjuncts());
-    } else if (auto reduce = dyn_cast<ReduceOp>(user)) {
+    auto stored = [&](auto access, unsigned values) {
+      bool value = use.getOperandNumber() < values;
+      meet(value ? conjunctsOf(access.getValidity(), access.getValidAxes(), identityAxes(rank)) : Conjuncts());
+    };
+    if (auto store = dyn_cast<StoreOp>(user)) stored(store, 1);
+    else if (auto atomic = dyn_cast<AtomicOp>(user)) stored(atomic, 1);
+    else if (auto scatter = dyn_cast<ScatterReduceOp>(user)) stored(scatter, 1);
+    else if (auto exchange = dyn_cast<CompareExchangeOp>(user)) stored(exchange, 2);
+    else if (auto reduce = dyn_cast<ReduceOp>(user)) {
       std::optional<Conjuncts> results;
       for (Value result : reduce.getResults()) {
         const Conjuncts &own = isa<FragmentType>(result.getType()) ? guard(result) : Conjuncts();
         results = results ? intersection(*results, own) : own;
       }
       meet(mapped(*results, keptAxes(rank, reduce.getAxis())));
+    } else if (auto scan = dyn_cast<ScanOp>(user)) {
+      // What is observed along the axis depends on all before it.
+      std::optional<Conjuncts> results;
+      for (Value result : scan.getResults())
+        results = results ? intersection(*results, guard(result)) : guard(result);
+      llvm::erase_if(*results, [&](const Conjunct &c) { return llvm::is_contained(c.axes, scan.getAxis()); });
+      meet(*results);
+    } else if (auto pick = dyn_cast<PickOp>(user)) {
+      meet(rank > 1 ? mapped(guard(pick.getResult()), keptAxes(rank, pick.getAxis())) : Conjuncts());
     } else if (auto contract = dyn_cast<ContractOp>(user)) {
       // The contracted axis is the last of lhs and the last but one of rhs; neither is an axis of the result.
       SmallVector<unsigned, 4> own = identityAxes(rank);

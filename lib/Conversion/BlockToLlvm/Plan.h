@@ -76,6 +76,8 @@ public:
   /// The distance in elements between neighbouring lanes of an access along `axis`, where that is a constant.
   std::optional<int64_t> accessStep(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes, unsigned axis) const;
   const ViewFacts &factsOf(Value view) const;
+  /// The conjuncts that can be evaluated at `op` with the values that they have where they stand.
+  Conjuncts availableAt(const Conjuncts &conjuncts, Operation *op);
 
 private:
   void findSinks(Operation *op);
@@ -86,6 +88,7 @@ private:
   bool isClobbered(LoadOp load, Operation *sink);
   bool clobbersIn(LoadOp load, Operation *op);
   bool mayAlias(Value a, Value b, bool &identical) const;
+  bool isAvailableAt(Value mask, Operation *op);
   Conjuncts computeGuard(Value value);
 
   ProgramOp program;

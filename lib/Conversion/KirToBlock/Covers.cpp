@@ -35,6 +35,9 @@ private:
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
   void giveCoverage(Cover &cover, AxisId id, Variant &variant);
+  void giveSegment(Cover &cover, AxisId folded, Variant &variant);
+  bool isSliced(const GroupFacts &g, AxisId id);
+  bool isResident(const GroupFacts &g, AxisId id);
   std::string parameterName(StringRef prefix, StringRef column, AxisId id);
   void declare(Variant &variant, ParameterAttr parameter);
   LogicalResult readForced();
@@ -101,11 +104,30 @@ void Assignment::giveCoverage(Cover &cover, AxisId id, Variant &variant) {
                                       b.getStrArrayAttr({"extent"}), StringAttr()));
 }
 
+// The chunk of a folded axis; positions in its slices are as many lanes.
+void Assignment::giveSegment(Cover &cover, AxisId folded, Variant &variant) {
+  giveLanes(cover, folded, "scan", Role::Scan, 16, 128, variant);
+}
+
+bool Assignment::isSliced(const GroupFacts &g, AxisId id) {
+  return g.running.contains(id) && llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Folded; });
+}
+
+// Classes that a resident variant holds at once: what several traversals walk, and what a loop's body needs whole.
+bool Assignment::isResident(const GroupFacts &g, AxisId id) {
+  if (llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) || facts.sliceOwner(id))
+    return false;
+  if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
+  if (g.complete.contains(id)) return true;
+  return g.revisited.contains(id) && !g.contracted.contains(id) && !isPointExtent(facts, id);
+}
+
 //===- covers ------------------------------------------------------------------------------------------===//
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
   auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(facts, id); };
-  bool laneReduction = llvm::any_of(g.reduced, [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id); });
+  auto walksLanes = [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id) && !facts.sliceOwner(id); };
+  bool laneReduction = llvm::any_of(g.reduced, walksLanes) || llvm::any_of(g.running, walksLanes);
   for (AxisId id : g.program)
     group.covers[id].program = true;
   if (g.lhsFree != ~0u) {
@@ -129,7 +151,8 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   auto *dense = llvm::find_if(candidates, [&](AxisId id) { return g.dense.contains(id); });
   if (dense != candidates.end()) std::rotate(candidates.begin(), dense, dense + 1);
   if (laneReduction) {
-    bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); });
+    bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); }) &&
+                   llvm::none_of(g.running, [&](AxisId id) { return g.dense.contains(id); });
     if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 4096, variant);
     else giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, 64, variant);
     return;
@@ -151,9 +174,9 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       if (facts.find(id) != inner) outerAxes.insert(facts.find(id));
   };
   for (const Demand &demand : g.demands.order)
-    if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op)) keepInnermost(facts.axesOf(op));
+    if (Operation *op = demand.first.getDefiningOp(); op && isReduction(op)) keepInnermost(facts.axesOf(op));
   for (Effect *effect : g.effects)
-    forEachWrite(effect, [&](Effect *write) {
+    forEachLeaf(effect, [&](Effect *write) {
       SmallVector<AxisId> free;
       for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(write->parallel), facts.axesOf(write->op)})
         for (AxisId id : own)
@@ -162,7 +185,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       keepInnermost(free);
     });
   auto walksPoints = [&](AxisId id) {
-    return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(facts, id) ||
+    if (g.running.contains(id)) return g.uniform.contains(id);
+    return g.ordered.contains(id) || g.uniform.contains(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
            (outerAxes.contains(id) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
@@ -175,17 +199,27 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   for (AxisId id : g.classes) {
     Cover &cover = group.covers[id];
     if (cover.program) continue;
+    if (Operation *owner = facts.sliceOwner(id)) { // as many lanes as the chunk that the slice is of
+      giveSegment(cover, facts.find(facts.axesOf(owner)[0]), variant);
+      cover.slice = true;
+      continue;
+    }
+    if (isSliced(g, id)) {
+      cover.loop = true;
+      giveSegment(cover, id, variant);
+      continue;
+    }
     if (walksPoints(id)) {
       cover.loop = true;
       continue;
     }
-    if (resident && !g.contracted.contains(id) && (g.revisited.contains(id) || g.complete.contains(id)) &&
-        facts.isLaunchVisible(facts.axis(id).extent)) {
+    if (resident && isResident(g, id)) {
       giveCoverage(cover, id, variant);
       continue;
     }
     cover.loop = true;
-    if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
+    if (g.running.contains(id)) giveLanes(cover, id, "scan", Role::Scan, 16, 4096, variant);
+    else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
     else if (id == g.rhsFree || id == g.lhsFree)
       giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
     else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
@@ -277,10 +311,7 @@ ExprAttr Assignment::residentGuard() {
   for (const GroupFacts &g : groups) {
     ExprAttr product;
     for (AxisId id : g.classes) {
-      if (llvm::is_contained(g.program, id) || g.contracted.contains(id) || g.ordered.contains(id) || g.uniform.contains(id) ||
-          isPointExtent(facts, id))
-        continue;
-      if (!(g.revisited.contains(id) || g.complete.contains(id)) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
+      if (!isResident(g, id)) continue;
       ExprAttr extent = launchExpr(facts.axis(id).extent);
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
     }
@@ -311,7 +342,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     bool edges = false;
     for (Effect *a : effects)
       for (Effect *b : effects)
-        edges |= a != b && haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b));
+        edges |= a != b && (dependsOn(facts, a, b) || haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b)));
     if (!whole.program.empty() || effects.size() == 1 || edges) {
       groups.push_back(std::move(whole));
       continue;
@@ -327,8 +358,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   bool anyResident = false;
   for (const GroupFacts &g : groups)
     for (AxisId id : g.classes)
-      anyResident |=
-          (g.revisited.contains(id) || g.complete.contains(id)) && !g.contracted.contains(id) && !llvm::is_contained(g.program, id);
+      anyResident |= isResident(g, id);
   std::vector<Variant> variants;
   if (!forced.empty()) {
     Variant variant = makeVariant("forced", mustBeComplete);

@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using intent::kir::ForOp;
+using intent::kir::WhileOp;
 
 namespace intent::conversion {
 
@@ -18,6 +19,7 @@ bool isPointExtent(Facts &facts, AxisId id) {
 }
 
 static void addUniform(Facts &facts, GroupFacts &group, AxisId axis) {
+  if (facts.sliceOwner(axis)) return; // as long as the chunk that is being walked
   auto leaves = [&](const Index *node) {
     for (AxisId id : facts.freeAxes(node))
       group.uniform.insert(id);
@@ -60,9 +62,9 @@ static void findRevisited(Facts &facts, GroupFacts &group) {
     auto deep = [&](const Demand &demand) { return llvm::is_contained(facts.freeAxes(demand), id) && facts.depth(demand, id) > 0; };
     bool again = false;
     for (Effect *effect : group.effects)
-      forEachWrite(effect, [&](Effect *write) { again |= llvm::any_of(write->roots, deep); });
+      forEachLeaf(effect, [&](Effect *write) { again |= llvm::any_of(write->roots, deep); });
     for (const Demand &demand : group.demands.order)
-      if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op))
+      if (Operation *op = demand.first.getDefiningOp(); op && (isReduction(op) || facts.isRunning(demand)))
         again |= llvm::any_of(facts.children(demand), deep);
     if (again) group.revisited.insert(id);
   }
@@ -71,21 +73,33 @@ static void findRevisited(Facts &facts, GroupFacts &group) {
 GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   GroupFacts group;
   group.effects.assign(effects.begin(), effects.end());
-  auto addClass = [&](AxisId id) { group.classes.insert(facts.find(id)); };
+  auto addClass = [&](AxisId id) {
+    if (facts.axis(id).kind != Axis::While) group.classes.insert(facts.find(id));
+  };
+  auto walks = [&](AxisId id) { // one position or chunk at a time
+    addClass(id);
+    if (facts.axis(id).kind == Axis::While) return;
+    addUniform(facts, group, id);
+    (facts.axis(id).kind == Axis::Ordered ? group.ordered : group.running).insert(facts.find(id));
+  };
   std::function<void(Effect *)> visit = [&](Effect *effect) {
     for (AxisId id : effect->parallel)
       addClass(id);
-    for (AxisId id : facts.axesOf(effect->op)) {
-      addClass(id);
-      addUniform(facts, group, id);
-      if (isa<ForOp>(effect->op)) group.ordered.insert(facts.find(id));
+    if (effect->isLeaf()) {
+      for (AxisId id : facts.axesOf(effect->op)) {
+        addClass(id);
+        addUniform(facts, group, id);
+      }
+      for (AxisId id : facts.privateAxes(viewOf(effect->op)))
+        addClass(id);
+      return;
     }
-    if (auto loop = dyn_cast<ForOp>(effect->op))
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId id : facts.carryAxes(loop, i)) {
-          addClass(id);
-          group.complete.insert(facts.find(id));
-        }
+    walks(facts.axesOf(effect->op)[0]);
+    for (unsigned i = 0; i < Carries(effect->op).size(); ++i)
+      for (AxisId id : facts.carryAxes(effect->op, i)) {
+        addClass(id);
+        group.complete.insert(facts.find(id));
+      }
     for (Effect *child : effect->children)
       visit(child);
   };
@@ -94,36 +108,49 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     for (const Demand &demand : facts.demandsOf(effect).order)
       group.demands.insert(demand);
   }
+  auto captured = [&](ValueRange captures, const Demand &demand) { // a combine sees one value of them
+    if (captures.empty()) return;
+    for (const Demand &child : facts.children(demand))
+      if (llvm::is_contained(captures, child.first))
+        for (AxisId id : facts.freeAxes(child))
+          group.uniform.insert(id);
+  };
   for (const Demand &demand : group.demands.order) {
     for (AxisId id : facts.freeAxes(demand))
       addClass(id);
     Operation *op = demand.first.getDefiningOp();
-    if (!op) continue;
-    if (isa<kir::ReduceOp, kir::ContractOp>(op))
+    if (!op || isEffect(op)) continue;
+    if (isReduction(op))
       for (AxisId id : facts.axesOf(op)) {
         addClass(id);
         addUniform(facts, group, id);
         group.reduced.insert(facts.find(id));
         if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
       }
-    if (auto loop = dyn_cast<ForOp>(op)) {
-      group.ordered.insert(facts.find(facts.axesOf(op)[0]));
-      addClass(facts.axesOf(op)[0]);
-      addUniform(facts, group, facts.axesOf(op)[0]);
-      // A reduction over a carry's axis inside its loop needs all members at once.
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId carry : facts.carryAxes(loop, i)) {
-          addClass(carry);
-          AxisId ordered = facts.find(facts.axesOf(op)[0]);
-          for (const Demand &inner : group.demands.order)
-            if (Operation *o = inner.first.getDefiningOp();
-                o && isa<kir::ReduceOp, kir::ContractOp>(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
-                llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
-              group.complete.insert(facts.find(carry));
-        }
+    if (auto reduce = dyn_cast<kir::ReduceOp>(op)) captured(reduce.getCaptures(), demand);
+    if (auto scan = dyn_cast<kir::ScanOp>(op)) {
+      walks(facts.axesOf(op)[0]);
+      captured(scan.getCaptures(), demand);
     }
+    if (!Carries::has(op)) continue;
+    walks(facts.axesOf(op)[0]);
+    for (AxisId id : facts.axesOf(op).drop_front()) // positions in a slice
+      addClass(id);
+    // A reduction over a carry's axis inside its loop needs all members at once.
+    for (unsigned i = 0; i < Carries(op).size(); ++i)
+      for (AxisId carry : facts.carryAxes(op, i)) {
+        addClass(carry);
+        AxisId ordered = facts.find(facts.axesOf(op)[0]);
+        for (const Demand &inner : group.demands.order)
+          if (Operation *o = inner.first.getDefiningOp();
+              o && isReduction(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
+              llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
+            group.complete.insert(facts.find(carry));
+      }
   }
-  group.program = programAxes(facts, effects, group.reduced);
+  llvm::SetVector<AxisId> combined(group.reduced);
+  combined.insert(group.running.begin(), group.running.end());
+  group.program = programAxes(facts, effects, combined);
   for (Effect *effect : effects)
     for (const Access &access : facts.accessesOf(effect))
       if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });

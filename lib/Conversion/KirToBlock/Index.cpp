@@ -44,6 +44,13 @@ const Index *IndexContext::axis(AxisId axis) {
   return unique(node);
 }
 
+const Index *IndexContext::start(AxisId axis) {
+  Index node;
+  node.kind = Index::Start;
+  node.axis = axis;
+  return unique(node);
+}
+
 const Index *IndexContext::leaf(Value value, ArrayRef<const Index *> coordinates) {
   Index node;
   node.kind = Index::Leaf;
@@ -149,6 +156,7 @@ const Index *IndexContext::substitute(const Index *index, llvm::function_ref<con
   };
   switch (index->kind) {
   case Index::Constant:
+  case Index::Start:
   case Index::Extent: return index;
   case Index::Axis: {
     const Index *replacement = axisOf(index->axis);
@@ -196,7 +204,7 @@ std::optional<int64_t> IndexContext::coefficientOf(const Index *index, AxisId ax
 }
 
 void forEachAxis(const Index *index, llvm::function_ref<void(AxisId)> visit) {
-  if (index->kind == Index::Axis) visit(index->axis);
+  if (index->kind == Index::Axis || index->kind == Index::Start) visit(index->axis);
   for (const Index *operand : index->operands)
     forEachAxis(operand, visit);
 }

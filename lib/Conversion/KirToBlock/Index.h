@@ -14,15 +14,16 @@ class Index;
 using Coordinates = llvm::SmallVector<const Index *, 4>;
 
 /// A hash-consed integer expression over axis positions and index values: equal expressions are the same pointer.
-/// `Linear` is the normal form of sums: constant + sum of coefficient * term, terms neither sums nor constants.
+/// `Linear` is the normal form of sums: constant + sum of coefficient * term, terms neither sums nor constants. `Start` is
+/// the first position of the chunk of an axis that a fold or region scan looks at.
 class Index : public llvm::FoldingSetNode {
 public:
-  enum Kind { Constant, Axis, Leaf, Extent, Product, FloorDiv, Mod, Linear };
+  enum Kind { Constant, Axis, Start, Leaf, Extent, Product, FloorDiv, Mod, Linear };
 
   Kind kind;
   unsigned id = 0;                            // order of creation: makes normal forms deterministic
   int64_t constant = 0;                       // Constant, Linear
-  AxisId axis = 0;                            // Axis: the position 0, 1, ... of an axis
+  AxisId axis = 0;                            // Axis: the position 0, 1, ... of an axis; Start
   mlir::Value value;                          // Leaf: an index value of the kernel ...
   Coordinates operands;                       // Leaf: ... at these coordinates; Product, FloorDiv, Mod: operands; Linear: terms
   llvm::SmallVector<int64_t, 4> coefficients; // Linear
@@ -40,6 +41,7 @@ public:
 
   const Index *constant(int64_t value);
   const Index *axis(AxisId axis);
+  const Index *start(AxisId axis);
   const Index *leaf(mlir::Value value, llvm::ArrayRef<const Index *> coordinates);
   const Index *extent(kir::ExtentAttr extent);
   const Index *add(const Index *a, const Index *b) { return combine(a, 1, b, 1); }

@@ -8,12 +8,18 @@ namespace intent::triton {
 /// Rewrites the arithmetic of a program whose Triton counterpart rounds, flushes or promotes differently.
 void legalizeMath(block::ProgramOp program);
 
+/// Rewrites picks as reductions that keep the bits of one lane, and carries f8 through scans and reductions as f32.
+void legalizeStructured(block::ProgramOp program);
+
 /// Keeps reductions that a loop accumulates, and that are read more than once after it, from a defect of Triton.
 void separateSharedAccumulators(block::ProgramOp program);
 
 /// Marks the accesses that a tensor descriptor can carry and lists the descriptors; drops the parameter
 /// USE_TENSOR_DESCRIPTOR where there are none.
 void chooseDescriptors(block::ProgramOp program);
+
+/// The stride of an axis of a view argument, public or workspace: a constant, `"x.stride.0"`, or a product of extents.
+block::ExprAttr strideOf(block::ProgramOp program, unsigned argument, unsigned axis);
 
 /// Drops the configuration rows that Triton or the target cannot compile; an error if none is left.
 mlir::LogicalResult filterRows(block::ProgramOp program);

@@ -65,6 +65,7 @@ static StringRef defaultName(Value value) {
     if (kind == BinaryKind::Minimum) return "smallest";
     return "reduced";
   }
+  if (isa<ScanOp>(op)) return "running";
   if (auto unary = dyn_cast<UnaryOp>(op)) return stringifyUnaryKind(unary.getKind());
   return "value";
 }

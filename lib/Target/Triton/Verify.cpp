@@ -173,8 +173,7 @@ LogicalResult verifyBinary(BinaryOp op) {
   }
 }
 
-LogicalResult verifyReduce(ReduceOp op) {
-  Region &combine = op.getCombine();
+LogicalResult verifyCombine(Region &combine) {
   WalkResult captured = combine.walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       if (operand.getParentRegion()->isProperAncestor(&combine) && !operand.getDefiningOp<ConstantOp>()) {
@@ -196,7 +195,8 @@ LogicalResult verifyOperation(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](UnaryOp op) { return verifyUnary(op); })
       .Case([](BinaryOp op) { return verifyBinary(op); })
-      .Case([](ReduceOp op) { return verifyReduce(op); })
+      .Case([](ReduceOp op) { return verifyCombine(op.getCombine()); })
+      .Case([](ScanOp op) { return verifyCombine(op.getCombine()); })
       .Case([](ContractOp op) { return verifyContract(op); })
       .Case<ConstantOp, ParamOp, LanesOp, LoadOp, StoreOp, FenceOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp,
             YieldOp, GroupOp>([](auto) { return success(); })

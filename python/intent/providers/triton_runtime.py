@@ -15,7 +15,8 @@ from ..errors import ProviderError, TargetError
 from ..tuning.timing import DeviceClock, HostClock
 from ..tuning.torch_memory import TorchMemory
 from . import compiler_pool
-from .triton import TritonProgram, _interpreted, _values, warm_up
+from .triton import TritonProgram, _interpreted, _values
+from .triton_worker import warm_up
 
 
 class TritonRuntime(TritonProgram):
@@ -30,6 +31,9 @@ class TritonRuntime(TritonProgram):
         return tuple([pointer & 15 == 0 for pointer in bound.pointers])
 
     def eligible(self, bound, selection) -> tuple:
+        # Only descriptors ask for facts of the call.
+        if not any(candidate.values.get("USE_TENSOR_DESCRIPTOR") for candidate in selection.candidates):
+            return list(selection.candidates), []
         able, excluded = [], []
         for candidate in selection.candidates:
             try:
@@ -53,14 +57,20 @@ class TritonRuntime(TritonProgram):
         """Compiles what is new, in worker processes within `limit` seconds each; in this one where `limit` is None: it has been compiled before."""
         if _interpreted():
             return {}
-        plans = {candidate.index: self.plan(bound, candidate.index) for candidate in candidates}
-        plans = {index: planned for index, planned in plans.items() if planned.grid}
+        plans, errors = {}, {}
+        for candidate in candidates:
+            try:
+                planned = self.plan(bound, candidate.index)
+            except ProviderError as refusal:  # a grid above the limit
+                errors[candidate.index] = refusal
+                continue
+            if planned.grid:
+                plans[candidate.index] = planned
         if not plans:
-            return {}
+            return errors
         with self._device_of(next(iter(plans.values()))):
             device = self._device_number()
             new = [index for index, planned in plans.items() if (device, planned.key) not in self._compiled]
-            errors = {}
             if limit is not None and new:
                 jobs = [self._job(plans[index]) for index in new]
                 with concurrent.futures.ThreadPoolExecutor(1) as side:
@@ -68,14 +78,15 @@ class TritonRuntime(TritonProgram):
                     ready = side.submit(warm_up)
                     answers = self._pool().compile(jobs, limit)
                     ready.result()
-                errors = {index: self._failure(plans[index], error) for index, error in zip(new, answers) if error is not None}
+                failed = {index: self._failure(plans[index], error) for index, error in zip(new, answers) if error is not None}
+                errors.update(failed)
+                self.compilations += len(failed)
             for index in new:
                 if index not in errors:
                     try:
                         self._compile(plans[index])
                     except ProviderError as error:
                         errors[index] = error
-            self.compilations += len(errors)
             return errors
 
     def _pool(self):

@@ -60,13 +60,23 @@ def _portable(error):
     return CompilerFailure(f"{type(error).__name__}: {error}")
 
 
+def warm_up() -> None:
+    """What the first compilation of a process spends once: importing back ends, and the digest of Triton's own files."""
+    import triton.backends
+    import triton.compiler
+    from triton.runtime import autotuner
+
+    for backend in triton.backends.backends.values():
+        backend.compiler  # noqa: B018  imports it
+    # Its home differs between versions; the autotuner of all of them has the name.
+    getattr(autotuner, "triton_key", lambda: None)()
+
+
 def main() -> None:
     # The compiler may print; frames have a descriptor of their own.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
-    from intent.providers.triton import warm_up
-
     warm_up()  # before the clock of any job starts
     write_frame(answers, "ready")
     while select.select([requests], [], [], _IDLE_SECONDS)[0]:

@@ -11,7 +11,7 @@ import threading
 import weakref
 
 from .. import native
-from ..errors import ProviderError
+from ..errors import CallError, ProviderError
 from .binding import Bound
 from .dtypes import scalar_storage
 from .interface import Interface, View
@@ -48,12 +48,12 @@ class HostProgram:
         self.compilations = 0
 
     def launch(self, bound: Bound, row: int | None = None) -> None:
-        """Runs one call. ProviderError with the library's reason; then no argument was touched."""
+        """Runs one call. ProviderError with the library's reason, CallError where there is no memory for its workspaces; then no argument was touched."""
         block, keep = self._argument_block(bound)
         handle = self._rows.get(row or 0) or self._load(row or 0)
         error = _error_buffer()
-        if self._launch(handle, block, self._count, error, _ERROR_SIZE):
-            raise _failure("launch", error)
+        if status := self._launch(handle, block, self._count, error, _ERROR_SIZE):
+            raise _failure("launch", error, status)
         del keep
 
     def prepare(self, bound: Bound, row: int | None = None):
@@ -64,8 +64,8 @@ class HostProgram:
 
         def run():
             error = _error_buffer()
-            if launch(handle, block, count, error, _ERROR_SIZE):
-                raise _failure("launch", error)
+            if status := launch(handle, block, count, error, _ERROR_SIZE):
+                raise _failure("launch", error, status)
 
         run.keep = (bound, keep, self)
         return run
@@ -194,6 +194,8 @@ def _tables(layout):
     return tables
 
 
-def _failure(step, error) -> ProviderError:
+def _failure(step, error, status=1) -> CallError | ProviderError:
     reason = error.value.decode(errors="replace") or "no reason given"
+    if status == 2:
+        return CallError(reason)
     return ProviderError(f"the host {step} failed: {reason}")

@@ -23,6 +23,7 @@ from .candidates import Candidate, CandidateTable
 from .progress import Progress
 from .trials import TrialMemoryError, TrialState
 
+_KNOWN_LIMIT = 4096
 # Timings are worth nothing while another tuning of this process runs.
 _measuring = threading.Lock()
 
@@ -55,6 +56,8 @@ class Tuner:
         self._lock = threading.Lock()
         self._warned = False
         self._extents = sorted({name for _, view in plan.views for e in view.shape for name in e.symbols | e.parameters} | plan.selecting_scalars)
+        # By tuning key: calls of a class that was met need neither disk nor compiler.
+        self._known: dict = {}
         self.last: Decision | None = None
 
     # -- decisions -----------------------------------------------------------------------------------------------
@@ -88,9 +91,11 @@ class Tuner:
     def adopt(self, path) -> int:
         """Takes the winners of a pack; how many. ConfigurationError with the reason if it was not made for this program here."""
         found = packs.load(path, self.program, self.kernel, self._target, self._runtime.device(None), self._runtime.version())
-        for winner in found:
-            winners.keep(winner)
-        self._plan.forget()
+        with self._lock:
+            for winner in found:
+                winners.keep(winner)
+            self._known.clear()
+            self._plan.forget()
         return len(found)
 
     def _decide(self, bound, ask=False) -> Decision:
@@ -101,7 +106,12 @@ class Tuner:
             raise ProviderError("no configuration row can run this call", candidates=[(str(c), reason) for c, reason in excluded])
         specialisation = runtime.specialisation(bound, selection, eligible)
         tuning = keys.tuning_key(specialisation, self._target, {name: bound.symbols[name] for name in self._extents if name in bound.symbols})
-        identity = (self.program, specialisation, tuning, runtime.device(bound), runtime.version())
+        device = runtime.device(bound)
+        slot = keys.canonical([device, tuning])
+        if not ask and slot in self._known:
+            self.last = self._known[slot]
+            return self.last
+        identity = (self.program, specialisation, tuning, device, runtime.version())
         records = [_record(c, "ineligible", reason=reason) for c, reason in excluded]
         decision = None if ask else self._recalled(bound, eligible, winners.find(keys.winner_key(*identity)))
         if decision is None:
@@ -121,6 +131,10 @@ class Tuner:
         decision.specialisation, decision.tuning = specialisation, tuning
         decision.resources = runtime.resources(bound, decision.candidate.index)
         self.last = decision
+        if decision.source != "unmeasurable":
+            if len(self._known) >= _KNOWN_LIMIT:
+                self._known.clear()
+            self._known[slot] = decision
         return decision
 
     def _wanted(self) -> bool:
