@@ -29,6 +29,10 @@ FailureOr<Shape> Lowering::shapeArgument(const Entity &entity, NodeId at, int *i
         shape.push_back(known(*size));
         continue;
       }
+      if (auto pin = request.extents.find(item.constant->text); pin != request.extents.end()) {
+        shape.push_back(known(pin->second));
+        continue;
+      }
       if (!symbols.contains(item.constant->text)) return error(at) << "no view has the symbol \"" << item.constant->text << "\"";
       shape.push_back(ExtentAttr::atom(context, item.constant->text));
       continue;

@@ -387,6 +387,7 @@ private:
   std::vector<Leaf> leaves; // atom "#k" is leaves[k] until `renameAtoms`
   std::vector<Checked> checked;
   llvm::StringSet<> symbols; // view symbols
+  llvm::StringSet<> pinned;  // view symbols that the request gives a value
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
   unsigned folds = 0;                              // region folds and scans lowered so far: slice extents are "?s0", "?s1", ...
   llvm::StringRef pureRole = "a combine function"; // what has no effects while pureRegions is not zero

@@ -32,7 +32,7 @@ class TritonProgram:
     def __init__(self, source_path, metadata=None):
         self.source_path = os.fspath(source_path)
         self.metadata = metadata
-        self.observation: dict = {}
+        self.compilations = 0
         self._module = None
         self._lock = threading.Lock()
         self._launches: dict = {}
@@ -98,30 +98,51 @@ class TritonProgram:
         elif _interpreted():
             launch = _Interpreted(planned)
         else:
-            with _device_of(planned):
+            with self._device_of(planned):
                 compiled = self._compile(planned)
-            launch = _Launch(planned, compiled)
-            self.observation.update(variant=planned.variant["name"], configuration=planned.configuration)
+            launch = self._launcher(planned, compiled)
         if len(self._launches) >= _CACHE_LIMIT:
             self._launches.clear()
         self._launches[key] = launch
         return launch
 
     def _compile(self, planned):
-        import triton
-
-        target = triton.runtime.driver.active.get_current_target()
-        device = triton.runtime.driver.active.get_current_device()
-        key = (device, planned.key)
+        """The compiled kernel of a plan, on the current device. ProviderError."""
+        key = (self._device_number(), planned.key)
         compiled = self._compiled.get(key)
         if compiled is None:
             try:
-                compiled = compile_plan(planned, target)
-                compiled._init_handles()
+                compiled = self._loaded(compile_plan(planned, self._target()))
             except Exception as error:
                 raise ProviderError(f"Triton cannot compile variant {planned.variant['name']!r} with {planned.configuration}", original=error) from error
             self._compiled[key] = compiled
+            self.compilations += 1
         return compiled
+
+    # What needs a device; a program without one replaces these five.
+
+    def _device_of(self, planned):
+        """A context in which the device of the call's tensors is current."""
+        import torch
+
+        return torch.cuda.device(_device_index(planned))
+
+    def _target(self):
+        import triton
+
+        return triton.runtime.driver.active.get_current_target()
+
+    def _device_number(self) -> int:
+        import triton
+
+        return triton.runtime.driver.active.get_current_device()
+
+    def _loaded(self, compiled):
+        compiled._init_handles()
+        return compiled
+
+    def _launcher(self, planned, compiled):
+        return _Launch(planned, compiled)
 
 
 # -- from a call to what is compiled -----------------------------------------------------------------------------------------
@@ -235,11 +256,15 @@ def _offsets_fit(view) -> bool:
 
 def compile_plan(planned: Plan, target):
     """The `CompiledKernel` of a plan for a `GPUTarget`; needs no device. Triton's exceptions pass."""
+    return compile_signature(planned.variant["kernel"], planned.signature, planned.constants, planned.attributes, planned.options, target)
+
+
+def compile_signature(kernel, signature, constants, attributes, options, target):
+    """The `CompiledKernel` of a `@triton.jit` function for what a plan holds."""
     import triton
     from triton.compiler import ASTSource
 
-    source = ASTSource(fn=planned.variant["kernel"], signature=planned.signature, constexprs=planned.constants, attrs=planned.attributes)
-    options = planned.options
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
     if target.backend == "hip":
         options = {name: value for name, value in options.items() if name != "enable_reflect_ftz"}
     return triton.compile(source, target=target, options=options)
@@ -398,13 +423,6 @@ def _device_index(planned):
     import triton
 
     return triton.runtime.driver.active.get_current_device()
-
-
-def _device_of(planned):
-    """A context in which the device of the call's tensors is current."""
-    import torch
-
-    return torch.cuda.device(_device_index(planned))
 
 
 # -- modules -----------------------------------------------------------------------------------------------------------------
