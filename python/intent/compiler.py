@@ -5,7 +5,7 @@ import os
 import threading
 import weakref
 
-from . import artifacts, cache, freshness, native, requests, targets
+from . import artifacts, cache, eviction, freshness, native, requests, targets
 from .artifacts import CompiledIR, GeneratedProgram
 from .errors import ConfigurationError, LanguageError
 
@@ -117,6 +117,7 @@ def _recall(kernel, key):
     compiled, names, stamp, library = entry
     if not freshness.unchanged(names) or stamp != _stamp(compiled.cache_directory) or library != _library_stamp():
         return None
+    eviction.mark_used(compiled.cache_directory)
     return compiled
 
 
