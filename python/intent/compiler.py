@@ -5,7 +5,7 @@ import os
 import threading
 import weakref
 
-from . import artifacts, cache, freshness, native, requests, targets
+from . import artifacts, cache, eviction, freshness, native, requests, targets
 from .artifacts import CompiledIR, GeneratedProgram
 from .errors import ConfigurationError, LanguageError
 from .runtime.kernel import CompiledKernel
@@ -78,6 +78,17 @@ def generate_from_ir(text, target, *, options=None, tuning_config=None) -> Gener
     return _program(requests.from_text(text), target, options, tuning_config)
 
 
+def explain(kernel, target, *, constexprs=None, types=None, options=None, tuning_config=None) -> str:
+    """What the compiler decides about a kernel, as text: each variant's family and why, the fate of every table row, the candidates
+    with their final bindings, and the launch expressions. Raises as `compile` does; a ConfigurationError lists each row's rule where no
+    candidate is legal. Reads and writes no cache entry, so that the text names the very files that were read."""
+    from .explanation import describe
+
+    resolved = targets.resolve(target)
+    request = request_of(kernel, resolved, constexprs=constexprs, types=types, options=options, tuning_config=tuning_config)
+    return describe(native.compile_request(request, cache.current().keep_failure).metadata, resolved)
+
+
 def request_of(kernel, target, *, emit="source", constexprs=None, types=None, options=None, tuning_config=None) -> dict:
     """The request that `generate` would compile (docs/request.md), for `intent-compile` and for reports."""
     fields = requests.from_kernel(kernel, constexprs, types)
@@ -128,6 +139,7 @@ def _recall(kernel, key):
     compiled, names, stamp, library = entry
     if not freshness.unchanged(names) or stamp != _stamp(compiled.cache_directory) or library != _library_stamp():
         return None
+    eviction.mark_used(compiled.cache_directory)
     return compiled
 
 
