@@ -34,7 +34,7 @@ private:
   void coverProgram(const GroupFacts &g, Group &group, Variant &variant);
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
-  void giveCoverage(Cover &cover, AxisId id, Variant &variant);
+  void giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant);
   void giveSegment(Cover &cover, AxisId folded, Variant &variant);
   bool isSliced(const GroupFacts &g, AxisId id);
   bool isResident(const GroupFacts &g, AxisId id);
@@ -90,18 +90,20 @@ void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role,
                                       ExprAttr(), b.getStrArrayAttr(affects), StringAttr()));
 }
 
-// All members at once: a constant, or a coverage parameter that the launch binds.
-void Assignment::giveCoverage(Cover &cover, AxisId id, Variant &variant) {
+// All members at once: a constant, or a coverage parameter that the launch binds. Matrix units take no fewer than 16.
+void Assignment::giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant) {
+  int64_t least = g.contracted.empty() ? 1 : 16;
   if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) {
-    cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent)));
+    cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(least, *extent)));
     return;
   }
   cover.parameter = parameterName("C", "", id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
+  ExprAttr lanes = ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)});
+  if (least > 1) lanes = ExprAttr::apply(ExprKind::Max, {lanes, ExprAttr::constant(context, least)});
   Builder b(context);
   declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{},
-                                      StringAttr(), ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)}),
-                                      b.getStrArrayAttr({"extent"}), StringAttr()));
+                                      StringAttr(), lanes, b.getStrArrayAttr({"extent"}), StringAttr()));
 }
 
 // The chunk of a folded axis; positions in its slices are as many lanes.
@@ -215,7 +217,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       continue;
     }
     if (resident && isResident(g, id)) {
-      giveCoverage(cover, id, variant);
+      giveCoverage(g, cover, id, variant);
       continue;
     }
     cover.loop = true;
@@ -279,7 +281,7 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
       if (cover.program || cover.loop)
         giveLanes(cover, id, cover.program ? "ownership_m" : "reduction", cover.program ? Role::Ownership : Role::Reduction, 16, 256,
                   variant);
-      else giveCoverage(cover, id, variant);
+      else giveCoverage(g, cover, id, variant);
     }
     group.covers[id] = cover;
     if (!cover.program) llvm::erase(group.programAxes, id);
