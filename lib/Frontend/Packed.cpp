@@ -60,11 +60,13 @@ Value Lowering::decodeScaled(const Scaled &x, Type element, NodeId at) {
   Value exponent = e.cast(scale, "u32"), normal = e.shl(exponent, 23);
   Value bits = e.select(e.compare(ComparePredicate::Eq, exponent, 0), e.constant(e.type("u32"), 0x00400000), normal);
   bits = e.select(e.compare(ComparePredicate::Eq, exponent, 255), e.constant(e.type("u32"), 0x7FC00000), bits);
-  return e.mul(e.cast(value, element), e.cast(e.bitcast(bits, "f32"), element));
+  Type wide = element.isF64() ? element : Type(builder.getF32Type());
+  return e.cast(e.mul(e.cast(value, wide), e.cast(e.bitcast(bits, "f32"), wide)), element);
 }
 
-/// `I.scaled_contract` and its shorthand `I.scaled_matmul`. The decoded operands are f32, which holds every product of an
-/// element and a scale but the largest exactly, or f64 where the accumulator is.
+/// `I.scaled_contract` and its shorthand `I.scaled_matmul`. The decoded operands have a format that holds every product of an
+/// element and a scale exactly, but for what overflows f32: bf16 for e2m1's two significant bits, f32 for the subnormals of
+/// the others, f64 where the accumulator has more range.
 FailureOr<Entity> Lowering::lowerScaledContract(Call &call) {
   NodeId at = call.node;
   std::string operation = ("I." + call.intrinsic->path).str();
@@ -132,7 +134,8 @@ FailureOr<Entity> Lowering::lowerScaledContract(Call &call) {
   unsigned accAt = general ? 10 : 7;
   FailureOr<Type> acc = constantDtype(call[accAt], call.nodes[accAt]);
   if (failed(acc) || failed(requireFloat(*acc, call.nodes[accAt], operation + ": acc_dtype"))) return failure();
-  Type element = acc->isF64() ? *acc : builder.getF32Type();
+  bool small = sides[0].format == "e2m1" && sides[1].format == "e2m1";
+  Type element = acc->isF64() ? *acc : small ? Type(builder.getBF16Type()) : Type(builder.getF32Type());
   Value lhs = decodeScaled(sides[0], element, call.nodes[0]), rhs = decodeScaled(sides[1], element, call.nodes[2]);
   return contract(lhs, rhs, {{1}, {0}}, {}, *acc, at);
 }

@@ -91,6 +91,14 @@ def test_unknown_extents_of_packed_operands_are_checked():
     assert 'kir.check_extent <2 * "C"> equals <32>' in text
 
 
+def test_scaled_operands_decode_to_the_narrowest_exact_format():
+    for formats, acc, element in [(("e2m1", "e2m1"), "f32", "bf16"), (("e2m1", "e2m1"), "f16", "bf16"), (("e2m1", "e2m1"), "f64", "f64"), (("e2m1", "e4m3"), "f32", "f32"), (("e5m2", "e4m3"), "f64", "f64")]:
+        count = {"e2m1": 16, "e4m3": 32, "e5m2": 32}
+        views = f'y: I.Out[I.{acc}, ("M", "N")], a: I.In[I.u8, ("M", "G", {count[formats[0]]})], s: I.In[I.u8, ("M", "G")], b: I.In[I.u8, ("G", {count[formats[1]]}, "N")], t: I.In[I.u8, ("N", "G")]'
+        body = scaled(lhs_format="I." + formats[0], rhs_format="I." + formats[1], more=f"acc_dtype=I.{acc}").replace("z", "y[:, :]", 1)
+        assert f'<{element}, ["M", 32 * "G"]>, <{element}, [32 * "G", "N"]> -> !kir.tensor<{acc}, ["M", "N"]>' in ops(kir(kernel(views, body)), "contract")[0]
+
+
 def test_a_histogram_counts_in_the_given_dtype_and_checks_nothing_of_inactive_lanes():
     text = kir(kernel(VIEWS + ', c: I.Out[I.u8, (5,)], d: I.Out[I.u32, ("N",)]', "c[:] = I.histogram(q[:], 5, v[:], count_dtype=I.u8)\nd[:] = I.histogram(a[:, :, :], y.shape[1])"))
     reductions = ops(text, "reduce")

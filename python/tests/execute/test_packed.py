@@ -75,8 +75,11 @@ def test_every_code_and_every_scale(fmt):
     low = codes & 15 if fmt == "e2m1" else codes
     want = np.concatenate([E2M1, -E2M1])[low] if fmt == "e2m1" else codes.view(NARROW[fmt]).astype(np.float64)
     close(one(fmt, low, at_one, I.f32), want)
-    wide = one(fmt, np.full(256, {"e2m1": 0x03, "e4m3": 0x3C, "e5m2": 0x3E}[fmt], np.uint8), codes, I.f64)  # 1.5 times the scale
-    close(wide, np.concatenate([1.5 * 2.0 ** (np.arange(255) - 127), [np.nan]]))
+    half_more = np.full(256, {"e2m1": 0x03, "e4m3": 0x3C, "e5m2": 0x3E}[fmt], np.uint8)
+    for acc in (I.f64, I.f32):
+        close(one(fmt, half_more, codes, acc), np.concatenate([1.5 * 2.0 ** (np.arange(255) - 127), [np.nan]]), ulp=0)
+    smallest, least = {"e2m1": (0x01, 0.5), "e4m3": (0x01, 2.0**-9), "e5m2": (0x01, 2.0**-16)}[fmt]
+    close(one(fmt, np.full(4, smallest, np.uint8), codes[:4], I.f32), least * 2.0 ** (np.arange(4) - 127), ulp=0)
 
 
 # -- sparse -----------------------------------------------------------------------------------------------------------------------------
