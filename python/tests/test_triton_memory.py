@@ -94,6 +94,51 @@ def test_exchanges_of_several_lanes_a_thread_need_their_feature(tmp_path):
     assert "no configuration row is legal: an exchange of 512 lanes by 256 threads: the target takes 1 a thread" in done.stderr
 
 
+def hand_over(features):
+    """Each instance stores its part and draws a ticket; the last one sums the parts."""
+    t = programs.MemoryText("total", [("x", "f32", ["N"], "in"), ("y", "f32", [1], "out")], ['"N"'], [("BN", [1024])], size='ceil_div("N", BN)', features=features,
+                            spaces=[("slot", "f32", ['ceil_div("N", BN)', "BN"], False), ("ticket", "i32", [1], True)])
+    n = t.lanes(t.binary("mul", t.pid, t.param("BN")), "BN", "n")
+    lanes, zero = t.lanes(t.const(0), "BN", "lane"), t.const(0)
+    x = t.load("x", [(n, [0])], [(t.compare("lt", n, t.extent('"N"')), [0])], 0, "x_tile")
+    t.store(x, "slot", [(t.pid, []), (lanes, [0])])
+    drawn = t.atomic("add", t.const(1, "i32"), "ticket", [(zero, [])], order="acq_rel", name="drawn")
+    count = t.param("BN")
+    last = t.compare("eq", drawn, t.cast(t.binary("sub", t.binary("floordiv", t.binary("add", t.extent('"N"'), t.binary("sub", count, 1)), count), 1), "i32"))
+
+    def finish():
+        start = t.broadcast(t.const(0.0, "f32"), ["BN"])
+        with t.loop(zero, t.binary("floordiv", t.binary("add", t.extent('"N"'), t.binary("sub", count, 1)), count), t.const(1), [start]) as (i, (acc,), done):
+            done(t.binary("add", acc, t.load("slot", [(i, []), (lanes, [0])], (), 0, "part", ["BN"])))
+        t.store(t.reduce(done.results[0], 0.0, 0, programs.add), "y", [(zero, [])])
+        t.store(t.const(0, "i32"), "ticket", [(zero, [])])
+
+    t.choose(last, finish)
+    return t
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "gfx942", "gfx90a", "gfx1100"])
+def test_a_ticket_follows_every_store(arch, tmp_path):
+    """Read off the assembly: stores, a wait for them where the barrier has none, the barrier, the ticket, a barrier, the reads."""
+    from intent.providers.triton import compile_offline
+
+    text = hand_over("release_needs_drain = true" if arch.startswith("gfx9") else "")
+    text.target = arch
+    source = generate(text, tmp_path)
+    compiled = compile_offline(source, arch, [(5000,), (1,)])
+    patterns = ("st.global", "bar.sync", "atom.") if arch == "sm_90" else ("_store_", "s_waitcnt", "s_barrier", "_atomic_add")
+    lines = [line.split(";")[0].split("//")[0].strip() for line in compiled.asm["ptx" if arch == "sm_90" else "amdgcn"].splitlines()]
+    lines = [line for line in lines if any(pattern in line for pattern in patterns)]
+    ticket = next(i for i, line in enumerate(lines) if "atom.global" in line or "_atomic_add" in line)
+    stored = max(i for i, line in enumerate(lines[:ticket]) if "st.global" in line or "buffer_store" in line or "global_store" in line)
+    between, after = lines[stored + 1:ticket], lines[ticket + 1:]
+    barrier = next(i for i, line in enumerate(between) if "bar.sync" in line or line.startswith("s_barrier"))
+    drained = ["vmcnt(0)" in line or "s_waitcnt_vscnt null, 0x0" in line for line in between[:barrier]]
+    assert arch == "sm_90" or any(drained)
+    assert any("bar.sync" in line or line.startswith("s_barrier") for line in after)
+    assert ("_drain()" in source.read_text()) == arch.startswith("gfx9")
+
+
 _INTERPRETED = r"""
 import pathlib, sys, traceback
 sys.path[:0] = sys.argv[1:3]

@@ -14,6 +14,7 @@
 //     contract_minimum_k, contract_minimum_k_8bit   smallest inner extent of a contraction
 //   booleans
 //     descriptors            tensor descriptors are a hardware path
+//     release_needs_drain    a barrier before a release does not order the stores of other waves
 //     power_of_two_fragments fragment extents must be powers of two
 //     ordered_lanes          one instance's accesses are ordered between its lanes without a fence
 //   lists of strings

@@ -17,6 +17,9 @@ bool hasNativeAtomic(AtomicKind kind, mlir::Type element);
 /// On a program whose exchanges may have inactive lanes: the position among its workspaces of the one where they act.
 inline constexpr llvm::StringLiteral sinkAttributeName = "triton.sink";
 
+/// On a fence whose barrier must wait for the stores of every wave.
+inline constexpr llvm::StringLiteral drainAttributeName = "triton.drain";
+
 /// Rewrites picks as reductions that keep the bits of one lane, and carries f8 through scans and reductions as f32.
 void legalizeStructured(block::ProgramOp program);
 

@@ -5,12 +5,14 @@
 //                                      orders the bits, and so keeps a NaN that maximum_num drops
 //   scatter_reduce of any combine   -> the same loop
 //   atomic load : f16               -> compare_exchange of zero by zero, which changes nothing
-//   atomic release ...              -> fence, atomic: the lanes' accesses before it belong to other threads
+//   atomic release ...              -> fence, atomic: the lanes' accesses before it belong to other threads. Where a barrier
+//                                      leaves their stores under way, the fence waits for those first (`triton.drain`)
 //
 // A compare_exchange has no mask in Triton. Inactive lanes exchange in a slot of their own of the workspace `sink`, which
 // the program gets here where one of its lanes may be inactive.
 #include "Legalization.h"
 
+#include "intent/Target/Capabilities.h"
 #include "intent/Target/Triton/Triton.h"
 
 using namespace mlir;
@@ -132,22 +134,25 @@ private:
   Location location = builder.getUnknownLoc();
 };
 
-// The nearest operation before or after with an effect is a fence already.
-bool isFenced(Operation *op, bool before) {
+// The nearest operation before or after with an effect, if it is a fence.
+FenceOp adjacentFence(Operation *op, bool before) {
   do
     op = before ? op->getPrevNode() : op->getNextNode();
   while (op && isPure(op));
-  return op && isa<FenceOp>(op);
+  return dyn_cast_or_null<FenceOp>(op);
 }
 
 void AtomicLegalizer::order(Operation *op, MemoryOrder order) {
   bool release = order == MemoryOrder::Release || order == MemoryOrder::AcqRel;
   bool acquire = order == MemoryOrder::Acquire || order == MemoryOrder::AcqRel;
-  if (release && !isFenced(op, true)) {
+  if (release) {
+    FenceOp fence = adjacentFence(op, true);
     builder.setInsertionPoint(op);
-    FenceOp::create(builder, location);
+    if (!fence) fence = FenceOp::create(builder, location);
+    TargetAttr target = targetOf(program);
+    if (target && hasFeature(target, "release_needs_drain")) fence->setAttr(drainAttributeName, builder.getUnitAttr());
   }
-  if (acquire && !isFenced(op, false)) {
+  if (acquire && !adjacentFence(op, false)) {
     builder.setInsertionPointAfter(op);
     FenceOp::create(builder, location);
   }

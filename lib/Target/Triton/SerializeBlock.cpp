@@ -12,6 +12,14 @@ namespace intent::triton {
 
 static constexpr unsigned inlineWidth = 72;
 
+// Each wave waits until its stores have reached memory that other waves see.
+static constexpr StringLiteral drainText = R"(@triton.jit
+def _drain():
+    tl.inline_asm_elementwise(
+        "s_waitcnt vmcnt(0)\n\tv_mov_b32 $0, $1", "=v,v,~{memory}", [tl.full((), 0, tl.int32)], dtype=tl.int32, is_pure=False, pack=1
+    )
+)";
+
 //===- operations --------------------------------------------------------------------------------------===//
 
 LogicalResult KernelSerializer::emitBlock(::mlir::Block &body) {
@@ -37,6 +45,7 @@ LogicalResult KernelSerializer::emit(Operation *op) {
       // block.fence -> tl.debug_barrier()
       .Case([&](FenceOp op) {
         comment(op);
+        if (op->hasAttr(drainAttributeName)) out.line(helper("_drain", drainText) + "()");
         out.line("tl.debug_barrier()");
         return success();
       })
