@@ -128,8 +128,11 @@ bool Assignment::isResident(const GroupFacts &g, AxisId id) {
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
   auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(facts, id); };
-  auto walksLanes = [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id) && !facts.sliceOwner(id); };
-  bool laneReduction = llvm::any_of(g.reduced, walksLanes) || llvm::any_of(g.running, walksLanes);
+  // Beside lanes that the instance walks a program axis counts rows.
+  auto inner = llvm::make_filter_range(g.classes, [&](AxisId id) {
+    return mayHaveLanes(id) && !llvm::is_contained(g.program, id) && !g.ordered.contains(id) && !facts.sliceOwner(id);
+  });
+  bool innerLanes = !inner.empty();
   for (AxisId id : g.program)
     group.covers[id].program = true;
   if (g.lhsFree != ~0u) {
@@ -153,9 +156,8 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   // The axis that walks memory densely is the inner one, wherever it stands in the program.
   auto *dense = llvm::find_if(candidates, [&](AxisId id) { return g.dense.contains(id); });
   if (dense != candidates.end()) std::rotate(candidates.begin(), dense, dense + 1);
-  if (laneReduction) {
-    bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); }) &&
-                   llvm::none_of(g.running, [&](AxisId id) { return g.dense.contains(id); });
+  if (innerLanes) {
+    bool columns = dense != candidates.end() && llvm::none_of(inner, [&](AxisId id) { return g.dense.contains(id); });
     if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 4096, variant);
     else giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, 64, variant);
     return;

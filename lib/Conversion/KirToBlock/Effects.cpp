@@ -196,12 +196,18 @@ bool Construction::needsFence(Effect *effect) {
   return false;
 }
 
-// Some read that is not the effect's own value may see what it stores.
+// Some read behind the effect, or in a later pass of a loop around it, may see what it stores.
 bool Construction::isReadLater(Effect *effect) {
   Coordinates at = facts.effectCoordinates(effect->op);
+  auto follows = [&](Operation *read) {
+    if (facts.order(read) > facts.order(effect->op)) return true;
+    for (Operation *loop = effect->op->getParentOp(); loop; loop = loop->getParentOp())
+      if (isa<kir::ForOp, kir::WhileOp>(loop) && loop->isAncestor(read)) return true;
+    return false;
+  };
   for (Effect *other : group.effects)
     for (const Access &access : facts.accessesOf(other))
-      if (!access.write && access.view == viewOf(effect->op) && !facts.areDisjoint(access.coordinates, at)) return true;
+      if (!access.write && access.view == viewOf(effect->op) && follows(access.op) && !facts.areDisjoint(access.coordinates, at)) return true;
   return false;
 }
 

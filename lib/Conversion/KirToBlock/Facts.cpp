@@ -233,17 +233,18 @@ void Facts::addConflicts(ArrayRef<AxisId> together) {
 }
 
 bool Facts::unify(ArrayRef<std::pair<AxisId, AxisId>> pairs) {
+  llvm::EquivalenceClasses<AxisId> merged; // what all the pairs together would make of today's classes
   for (auto [x, y] : pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;
     if (axes[x].extent != axes[y].extent || axes[x].start != axes[y].start || axes[x].step != axes[y].step) return false;
     for (AxisId id : {x, y})
       if (axes[id].kind == Axis::Ordered || isPass(id)) return false;
-    for (AxisId c : conflicts[a])
-      if (find(c) == b) return false;
-    for (AxisId c : conflicts[b])
-      if (find(c) == a) return false;
+    merged.unionSets(a, b);
   }
+  for (const auto &one : merged)
+    for (AxisId c : conflicts[one->getData()])
+      if (find(c) != one->getData() && merged.isEquivalent(find(c), one->getData())) return false;
   for (auto [x, y] : pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;
