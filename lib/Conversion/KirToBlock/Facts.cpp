@@ -62,6 +62,7 @@ Operation *Facts::sliceOwner(AxisId id) const {
 
 void Facts::createAxes() {
   const Index *zero = index.constant(0), *one = index.constant(1);
+  slot = newAxis(Axis::Slot, kernel, zero, one, ExtentAttr::atom(index.context, "?instances"));
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     places[op] = places.size();
     if (auto symbol = dyn_cast<SymbolOp>(op)) atoms[symbol.getName()] = symbol.getValue();
