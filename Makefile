@@ -1,8 +1,9 @@
 # make run: the example kernels, compiled, run on this machine and checked.   make test: every suite.
-# Both work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
+# make nightly: long searches for inputs that break something.
+# All work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
 PYTHON := .venv/bin/python
 
-.PHONY: run test build bench format clean
+.PHONY: run test build bench nightly format clean
 
 run: build
 	@$(PYTHON) scripts/run_examples.py
@@ -20,6 +21,11 @@ bench:
 	@scripts/setup.sh --tests
 	@scripts/build.sh
 	@for benchmark in bench/*_kernels.py; do echo "$$benchmark"; $(PYTHON) $$benchmark || exit 1; done
+
+nightly:
+	@scripts/setup.sh --tests
+	@scripts/build.sh
+	@$(PYTHON) scripts/run_nightly.py
 
 format:
 	@test -x .venv/bin/clang-format || $(PYTHON) -m pip install -qq clang-format==22.1.8

@@ -123,6 +123,7 @@ LogicalResult verifyDtype(Operation *op, Type type, StringRef feature, StringRef
   InFlightDiagnostic error = capability(op) << "the target " << target.getArch().getValue() << " has no " << name << " " << what;
   SmallVector<StringRef> others = architecturesWith("triton", feature, name);
   if (!others.empty()) error << " (" << llvm::join(others, ", ") << " have)";
+  nameFeature(error, feature);
   return error;
 }
 

@@ -68,7 +68,7 @@ def read(metadata) -> Interface:
         open_to_all = any(variant.get("guard") is None for variant in variants)
         guards = () if open_to_all else tuple((variant["name"], parse(variant["guard"])) for variant in variants)
         return Interface(parameters, checks, overlaps, guards)
-    except (KeyError, TypeError, ValueError, ExpressionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, ExpressionError) as error:
         raise InternalError(f"malformed interface metadata: {type(error).__name__}: {error}") from error
 
 
