@@ -1,9 +1,10 @@
+# make fuzz SEED=1 COUNT=200: random programs, compiled for this machine and compared with the reference.
 # make run: the example kernels, compiled, run on this machine and checked.   make test: every suite.
-# make nightly: long searches for inputs that break something.
+# make nightly: an hour of random programs and of mutated inputs.
 # All work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
 PYTHON := .venv/bin/python
 
-.PHONY: run test build bench nightly format clean
+.PHONY: run test build bench fuzz nightly format clean
 
 run: build
 	@$(PYTHON) scripts/run_examples.py
@@ -22,6 +23,14 @@ bench:
 	@scripts/build.sh
 	@for benchmark in bench/*_kernels.py; do echo "$$benchmark"; $(PYTHON) $$benchmark || exit 1; done
 
+SEED ?= 1
+COUNT ?= 200
+fuzz:
+	@scripts/setup.sh --tests
+	@scripts/build.sh
+	@INTENT_LIBRARY_DIR=build/lib PYTHONPATH=python:python/tests $(PYTHON) -m generator --seed $(SEED) --count $(COUNT)
+
+# Programs and inputs of another day each time; what fails says how to run it again.
 nightly:
 	@scripts/setup.sh --tests
 	@scripts/build.sh

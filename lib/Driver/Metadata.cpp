@@ -135,6 +135,13 @@ static json::Object variantOf(block::ProgramOp program) {
     groups.push_back(spell(group.getSize()));
     grid = block::ExprAttr::apply(block::ExprKind::Add, {grid, group.getSize()});
   }
+  json::Array workspaces;
+  if (ArrayAttr declared = program.getWorkspacesAttr())
+    for (auto space : declared.getAsRange<block::WorkspaceAttr>())
+      workspaces.push_back(json::Object{{"name", space.getName().getValue()},
+                                        {"dtype", dtypeName(space.getElement())},
+                                        {"shape", spellAll(space.getShape())},
+                                        {"zeroed", space.getZeroed()}});
   json::Object coverage;
   for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>())
     if (parameter.getBinding()) coverage[parameter.getSymbol().getValue()] = spell(parameter.getBinding());
@@ -145,7 +152,8 @@ static json::Object variantOf(block::ProgramOp program) {
                       {"coverage", std::move(coverage)},
                       {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
                       {"predicate", predicateOf(program)},
-                      {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())}};
+                      {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())},
+                      {"workspace", std::move(workspaces)}};
 }
 
 static json::Object parameterOf(block::ProgramOp program, block::ParameterAttr parameter) {
@@ -281,7 +289,6 @@ std::string intent::driver::interfaceJson(Compilation &c) {
                          {"candidates", std::move(candidates)},
                          {"columns", columnsOf(c.target.getProvider())},
                          {"rows", std::move(rows)},
-                         {"workspace", json::Array()},
                          {"line_map", std::move(c.lineMap)}};
   std::string text;
   llvm::raw_string_ostream os(text);

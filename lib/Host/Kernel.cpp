@@ -255,6 +255,9 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
   made->key = call.key;
   for (auto group : program.getBody().getOps<GroupOp>())
     made->groupSizes.push_back(group.getSizeAttr());
+  if (ArrayAttr workspaces = program.getWorkspacesAttr())
+    for (auto space : workspaces.getAsRange<WorkspaceAttr>())
+      made->spaces.push_back({space.getName(), space.getShape(), storageBytes(space.getElement()), space.getZeroed()});
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   std::string name = (*jit)->uniqueName();
   FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext);
@@ -273,28 +276,74 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
   return made;
 }
 
-llvm::Expected<const Kernel::Compiled *> Kernel::find(const Call &call) {
-  auto lookup = [&]() -> const Compiled * {
+llvm::Expected<Kernel::Compiled *> Kernel::find(const Call &call, bool *fresh) {
+  auto lookup = [&]() -> Compiled * {
     std::shared_lock<std::shared_mutex> lock(table);
     for (const auto &entry : compiled)
       if (entry->key == call.key) return entry.get();
     return nullptr;
   };
-  if (const Compiled *found = lookup()) return found;
+  if (Compiled *found = lookup()) return found;
   std::lock_guard<std::mutex> lock(compiling);
-  if (const Compiled *found = lookup()) return found; // another thread made it meanwhile
+  if (Compiled *found = lookup()) return found; // another thread made it meanwhile
   auto made = compile(call, std::nullopt, nullptr);
   if (!made) return made.takeError();
   std::unique_lock<std::shared_mutex> writing(table);
   compiled.push_back(std::move(*made));
+  if (fresh) *fresh = true;
   return compiled.back().get();
 }
 
-llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments) {
+llvm::Expected<bool> Kernel::generate(ArrayRef<intent_host_argument> arguments) {
   llvm::Expected<Call> call = prepare(arguments);
   if (!call) return call.takeError();
-  llvm::Expected<const Compiled *> code = find(*call);
+  bool fresh = false;
+  llvm::Expected<Compiled *> code = find(*call, &fresh);
   if (!code) return code.takeError();
+  return fresh;
+}
+
+llvm::Expected<std::unique_ptr<WorkspaceMemory>> Kernel::provideWorkspaces(Compiled &code, Call &call) {
+  if (code.spaces.empty()) return nullptr;
+  SmallVector<WorkspaceMemory::Need, 4> needs;
+  SmallVector<SmallVector<int64_t, 4>, 4> strides;
+  for (const Compiled::Space &space : code.spaces) {
+    int64_t bytes = space.elementBytes, stride = 1;
+    auto &own = strides.emplace_back(space.shape.size());
+    for (size_t axis = space.shape.size(); axis-- > 0;) {
+      std::optional<int64_t> extent = call.evaluate(space.shape[axis]);
+      if (!extent) return fail("extent ", axis, " of workspace '", space.name.getValue(), "' has no value for this call");
+      own[axis] = stride;
+      int64_t count = std::max<int64_t>(0, *extent);
+      if (llvm::MulOverflow(bytes, count, bytes) || llvm::MulOverflow(stride, count, stride))
+        return fail("workspace '", space.name.getValue(), "' is too large for this call");
+    }
+    needs.push_back({bytes, space.zeroed});
+  }
+  std::unique_ptr<WorkspaceMemory> memory = code.memory.acquire(needs);
+  if (!memory) {
+    std::string sizes;
+    for (auto [space, need] : llvm::zip_equal(code.spaces, needs))
+      sizes += (sizes.empty() ? "'" : ", '") + space.name.str() + "' of " + std::to_string(need.bytes) + " bytes";
+    return fail("not enough memory for the workspaces of this call: ", sizes);
+  }
+  for (unsigned i = 0; i < needs.size(); ++i) {
+    call.frame.push_back(reinterpret_cast<int64_t>(memory->address(i)));
+    llvm::append_range(call.frame, strides[i]);
+  }
+  return memory;
+}
+
+llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments, Fault &fault) {
+  fault = Fault::Library;
+  llvm::Expected<Call> call = prepare(arguments);
+  if (!call) return call.takeError();
+  llvm::Expected<Compiled *> code = find(*call);
+  if (!code) return code.takeError();
+  fault = Fault::Call;
+  llvm::Expected<std::unique_ptr<WorkspaceMemory>> memory = provideWorkspaces(**code, *call);
+  if (!memory) return memory.takeError();
+  fault = Fault::Library;
   int64_t instances = 0;
   for (ExprAttr size : (*code)->groupSizes) {
     std::optional<int64_t> value = call->evaluate(size);
@@ -309,9 +358,11 @@ llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments) {
   const int64_t *frame = call->frame.data();
   switch (runInstances(instances, (*code)->arenaBytes, parallel,
                        [&](int64_t begin, int64_t end, char *arena) { entry(frame, begin, end, arena); })) {
-  case Outcome::Done: return llvm::Error::success();
+  case Outcome::Done:
+    if (*memory) (*code)->memory.release(std::move(*memory));
+    return llvm::Error::success();
   case Outcome::NoMemory: return fail("not enough memory for ", (*code)->arenaBytes, " bytes of scratch a thread");
-  case Outcome::Interrupted: return fail("interrupted");
+  case Outcome::Interrupted: return fail("interrupted"); // workspaces may be left in any state: they are not used again
   }
   return llvm::Error::success();
 }

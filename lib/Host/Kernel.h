@@ -3,6 +3,7 @@
 #define INTENT_HOST_KERNEL_H
 
 #include "Jit.h"
+#include "Workspace.h"
 #include "intent-c/intent.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -15,7 +16,11 @@ class Kernel {
 public:
   /// Parses and checks the text.
   static llvm::Expected<std::unique_ptr<Kernel>> load(llvm::StringRef text, uint32_t row);
-  llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments);
+  /// Makes the code of a call; whether it is new.
+  llvm::Expected<bool> generate(llvm::ArrayRef<intent_host_argument> arguments);
+  /// Why a call cannot run: for reasons of this library, or because of what the call asks for.
+  enum class Fault { Library, Call };
+  llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments, Fault &fault);
   llvm::Expected<std::string> emit(Form form, llvm::ArrayRef<intent_host_argument> arguments);
   std::string emitted; ///< the text of the last emit
 
@@ -42,6 +47,15 @@ private:
     std::unique_ptr<NativeCode> code;
     int64_t arenaBytes = 0;
     std::vector<block::ExprAttr> groupSizes; ///< over launch symbols alone
+    /// A workspace: its extents over launch symbols, the bytes of an element.
+    struct Space {
+      mlir::StringAttr name;
+      llvm::ArrayRef<block::ExprAttr> shape;
+      int64_t elementBytes;
+      bool zeroed;
+    };
+    std::vector<Space> spaces;
+    WorkspacePool memory;
   };
   /// One call, evaluated.
   struct Call {
@@ -59,11 +73,13 @@ private:
   llvm::Expected<Call> prepare(llvm::ArrayRef<intent_host_argument> arguments);
   llvm::Error bindSymbols(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   llvm::Error pickVariant(Call &call);
+  /// Memory for the call's workspaces, whose addresses and strides go into the frame; null if it has none.
+  llvm::Expected<std::unique_ptr<WorkspaceMemory>> provideWorkspaces(Compiled &code, Call &call);
   static int64_t readScalar(const Parameter &parameter, const void *data);
   void describeParameters();
   void describeViews(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   void fillFrame(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
-  llvm::Expected<const Compiled *> find(const Call &call);
+  llvm::Expected<Compiled *> find(const Call &call, bool *fresh = nullptr);
   llvm::Expected<std::unique_ptr<Compiled>> compile(const Call &call, std::optional<Form> form, std::string *text);
 
   mlir::MLIRContext context;

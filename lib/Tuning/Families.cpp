@@ -17,7 +17,7 @@ using Axes = llvm::SmallSetVector<Attribute, 4>;
 
 struct Facts {
   bool contracts = false, persistent = false, narrowOperands = true;
-  bool reduces = false, stateful = false, storesReduced = false;
+  bool scans = false, reduces = false, stateful = false, storesReduced = false;
   unsigned reductions = 0; // over different sets of axes
   bool lanes = false, transposes = false, narrowAccesses = true;
   Axes dense; // axes that some access of two or more lane axes walks in memory order
@@ -33,6 +33,7 @@ public:
     // Reductions first: stores ask which axes they reduce.
     program.walk([&](ReduceOp op) { reduce(op); });
     program.walk([&](Operation *op) {
+      facts.scans |= isa<ScanOp>(op);
       if (auto contract = dyn_cast<ContractOp>(op)) this->contract(contract);
       else if (auto load = dyn_cast<LoadOp>(op)) access(load.getView(), load.getCoordinates(), load.getResult().getType());
       else if (auto store = dyn_cast<StoreOp>(op)) this->store(store);
@@ -136,6 +137,7 @@ const Family families[] = {
     {"contraction_narrow", "a contraction, all operands of 16 bits or fewer",
      [](const Facts &f) { return f.contracts && f.narrowOperands; }},
     {"contraction", "a contraction", [](const Facts &f) { return f.contracts; }},
+    {"scan", "a scan outside of a contraction's program", [](const Facts &f) { return f.scans; }},
     {"stateful_reduction", "a reduction that carries two or more components", [](const Facts &f) { return f.stateful; }},
     {"multi_axis_reduction", "reductions over two or more different axes", [](const Facts &f) { return f.reductions > 1; }},
     {"pointwise_reduction", "reductions, and a store along a reduced axis", [](const Facts &f) { return f.reduces && f.storesReduced; }},

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import cache, targets
 from .errors import ConfigurationError
+from .requests import LOWER_COMPILE_TIMEOUT
 
 SOURCE_NAMES = {"triton": "source.py", "cutile": "source.py", "host": "source.mlir", "bangc": "source.mlu"}
 _KIR, _TARGET, _INTERFACE = "input.kir.mlir", "target.mlir", "interface.json"
@@ -27,12 +28,13 @@ class GeneratedProgram:
     """Provider text that needs no device to exist.
 
     `source` provider text, `kir` kernel IR, `mlir` final target IR, `metadata` the interface, `target` a Target, `cache_directory`
-    the folder with all of these as files.
+    the folder with all of these as files, `compile_limit` seconds that an external compiler may take for one candidate.
     """
 
-    def __init__(self, files: dict, target: targets.Target, cache_directory: str, options: dict):
+    def __init__(self, files: dict, target: targets.Target, cache_directory: str, options: dict, compile_limit: float = LOWER_COMPILE_TIMEOUT):
         self._files = files
         self._options = options
+        self.compile_limit = compile_limit
         self.target = target
         self.cache_directory = cache_directory
         self.kir = files[_KIR]

@@ -57,6 +57,12 @@ class FakeHost:
             return None
         return 7
 
+    def intent_host_build_info(self):
+        return b"fake host"
+
+    def intent_host_prepare(self, handle, block, count, error, error_size):
+        return 0
+
     def intent_host_destroy(self, handle):
         pass
 

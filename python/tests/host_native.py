@@ -209,25 +209,109 @@ class Program:
         self.line(f"block.store {value} to {view}[{c}] valid({v}) coordinate_axes {ca} valid_axes {va} : {self.types[value]}, "
                   f"!block.view<{element}, {len(coordinates)}>, ({ct}) valid ({vt})")
 
+    def results(self, prefix, types):
+        """(text before the equals sign, names) of an operation with several results."""
+        self.count += 1
+        base = f"%{prefix}{self.count}"
+        names = [base] if len(types) == 1 else [f"{base}#{i}" for i in range(len(types))]
+        self.types.update(zip(names, types))
+        return base if len(types) == 1 else f"{base}:{len(types)}", names[: len(types)]
+
+    def region(self, elements, combine):
+        """A combine region's lines; `combine(a, b)` takes and gives as many scalars as there are elements."""
+        a, b = [self.fresh(e) for e in elements], [self.fresh(e) for e in elements]
+        self.line(f"^bb0({', '.join(f'{n}: {self.types[n]}' for n in a + b)}):")
+        self.line(f"block.yield {', '.join(combine(a, b))} : {', '.join(elements)}")
+
     def reduce(self, values, identities, axis, combine):
-        """combine(p, a, b) gives the combined values."""
-        values, identities = list(values), list(identities)
+        """combine(a, b) gives the combined values."""
         kept = self.extents(values[0])
         del kept[axis]
         elements = [self.element(v) for v in values]
         types = [self.fragment(e, kept) for e in elements]
-        a, b = [self.fresh(e) for e in elements], [self.fresh(e) for e in elements]
-        self.count += 1
-        base = f"%r{self.count}"
-        head = base if len(values) == 1 else f"{base}:{len(values)}"
+        head, results = self.results("r", types)
         self.line(f"{head} = block.reduce({', '.join(values)}) identity({', '.join(identities)}) axis {axis} {{")
-        self.line(f"^bb0({', '.join(f'{n}: {self.types[n]}' for n in a + b)}):")
-        out = combine(a, b)
-        self.line(f"block.yield {', '.join(out)} : {', '.join(elements)}")
+        self.region(elements, combine)
         self.line(f"}} : ({', '.join(self.types[v] for v in values)}) -> ({', '.join(types)}) identities ({', '.join(elements)})")
-        results = [base] if len(values) == 1 else [f"{base}#{i}" for i in range(len(values))]
-        for name, type in zip(results, types):
-            self.types[name] = type
+        return results
+
+    def scan(self, values, identities, axis, combine, reverse=False):
+        elements = [self.element(v) for v in values]
+        types = [self.types[v] for v in values]
+        head, results = self.results("s", types)
+        self.line(f"{head} = block.scan({', '.join(values)}) identity({', '.join(identities)}) axis {axis} {'reverse ' if reverse else ''}{{")
+        self.region(elements, combine)
+        self.line(f"}} : ({', '.join(types)}) identities ({', '.join(elements)}) -> ({', '.join(types)})")
+        return results
+
+    def running(self, kind, x, identity, axis, reverse=False):
+        return self.scan([x], [identity], axis, lambda a, b: [self.binary(kind, a[0], b[0])], reverse)[0]
+
+    def pick(self, x, lane, axis):
+        extents = self.extents(x)
+        del extents[axis]
+        type = self.fragment(self.element(x), extents)
+        return self.op(f"block.pick {x} at {lane} axis {axis} : {self.types[x]} -> {type}", type)
+
+    def _target(self, view, value, coordinates, validity):
+        c, v, ca, va, ct, vt = self._access(coordinates, validity)
+        return (f"{view}[{c}] valid({v}) coordinate_axes {ca} valid_axes {va}",
+                f"{self.types[value]}, !block.view<{self.element(value)}, {len(coordinates)}>, ({ct}) valid ({vt})")
+
+    def atomic(self, kind, value, view, coordinates, validity=(), order="relaxed"):
+        where, types = self._target(view, value, coordinates, validity)
+        return self.op(f"block.atomic {kind} {order} {value} to {where} : {types} -> {self.types[value]}", self.types[value])
+
+    def compare_exchange(self, expected, desired, view, coordinates, validity=(), order="relaxed"):
+        where, types = self._target(view, expected, coordinates, validity)
+        return self.op(f"block.compare_exchange {order} {expected}, {desired} to {where} : {types}", self.types[expected])
+
+    def scatter_reduce(self, value, view, coordinates, validity, combine):
+        where, types = self._target(view, value, coordinates, validity)
+        self.line(f"block.scatter_reduce {value} to {where} {{")
+        self.region([self.element(value)], lambda a, b: [combine(a[0], b[0])])
+        self.line(f"}} : {types}")
+
+    def fence(self):
+        self.line("block.fence")
+
+    def choose(self, condition, then, otherwise):
+        """scf.if with results: each branch gives its values."""
+        at = len(self.lines)
+        self.line("")
+        first = then()
+        types = ", ".join(self.types[v] for v in first)
+        self.line(f"scf.yield {', '.join(first)} : {types}")
+        self.line("} else {")
+        second = otherwise()
+        self.line(f"scf.yield {', '.join(second)} : {types}")
+        self.line("}")
+        head, results = self.results("c", [self.types[v] for v in first])
+        self.lines[at] = f"{self.indent}{head} = scf.if {condition} -> ({types}) {{"
+        return results
+
+    def when(self, condition, then):
+        self.line(f"scf.if {condition} {{")
+        then()
+        self.line("}")
+
+    def repeat(self, init, test, body):
+        """scf.while: `test(state)` gives (condition, passed values), `body(passed)` the next state. The results are what was passed last."""
+        types = [self.types[v] for v in init]
+        state = [self.fresh(t) for t in types]
+        at = len(self.lines)
+        self.line("")
+        condition, passed = test(state)
+        passed_types = [self.types[v] for v in passed]
+        self.line(f"scf.condition({condition}) {', '.join(passed)} : {', '.join(passed_types)}")
+        self.line("} do {")
+        inner = [self.fresh(t) for t in passed_types]
+        self.line(f"^bb0({', '.join(f'{n}: {t}' for n, t in zip(inner, passed_types))}):")
+        self.line(f"scf.yield {', '.join(body(inner))} : {', '.join(types)}")
+        self.line("}")
+        head, results = self.results("w", passed_types)
+        carried = ", ".join(f"{s} = {v}" for s, v in zip(state, init))
+        self.lines[at] = f"{self.indent}{head} = scf.while ({carried}) : ({', '.join(types)}) -> ({', '.join(passed_types)}) {{"
         return results
 
     def fold(self, kind, x, identity, axis):
@@ -262,26 +346,27 @@ class Program:
         return results[: len(init)]
 
 
-def kernel(views, groups, scalars=(), privates=(), parameters=(), rows=None, overlaps=(), checks=(), guard=None):
+def kernel(views, groups, scalars=(), privates=(), parameters=(), rows=None, overlaps=(), checks=(), guard=None, workspaces=()):
     """The text of a one-program kernel.
 
     views: (name, element, shape expressions, access); groups: (size expression, body(p, instance)); parameters: text of
-    `#block.parameter` attributes; rows: (columns, list of rows).
+    `#block.parameter` attributes; rows: (columns, list of rows); workspaces: (name, element, shape expressions, zeroed).
     """
     interface = [f'#block.view_argument<"{n}", {e}, [{", ".join(shape)}], {access}>' for n, e, shape, access in views]
     interface += [f'#block.scalar_argument<"{n}", {e}>' for n, e in scalars]
     args = [f"%{n}: !block.view<{e}, {len(shape)}>" for n, e, shape, _ in views] + [f"%{n}: {e}" for n, e in scalars]
-    args += [f"%{n.strip(chr(34))}: index" for n in privates]
+    args += [f"%{n.strip(chr(34))}: index" for n in privates] + [f"%{n}: !block.view<{e}, {len(shape)}>" for n, e, shape, _ in workspaces]
+    spaces = [f'#block.workspace<"{n}", {e}, [{", ".join(map(str, shape))}]{" zeroed = true" if zeroed else ""}>' for n, e, shape, zeroed in workspaces]
     configurations = ""
     if rows:
         columns, table = rows
         configurations = f"configurations #block.configurations<[{', '.join(chr(34) + c + chr(34) for c in columns)}], [{', '.join('array<i64: ' + ', '.join(map(str, r)) + '>' for r in table)}]>"
     text = [f"block.kernel @k interface [{', '.join(interface)}] checks [{', '.join(checks)}] overlaps [{', '.join(overlaps)}] {{",
-            f"  block.program @p {'guard(' + guard + ')' if guard else ''} privates [{', '.join(privates)}] parameters [{', '.join(parameters)}] {configurations}",
+            f"  block.program @p {'guard(' + guard + ')' if guard else ''} privates [{', '.join(privates)}] {'workspaces [' + ', '.join(spaces) + ']' if spaces else ''} parameters [{', '.join(parameters)}] {configurations}",
             f"      ({', '.join(args)}) {{"]
     for size, body in groups:
         program = Program()
-        for n, e, shape, _ in views:
+        for n, e, shape, _ in (*views, *workspaces):
             program.types[f"%{n}"] = f"!block.view<{e}, {len(shape)}>"
         for n, e in scalars:
             program.types[f"%{n}"] = e

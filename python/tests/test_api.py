@@ -205,7 +205,8 @@ def test_ir_functions(fake):
         intent.optimize_ir("module {}", stage=3)
 
 
-@pytest.mark.parametrize("options", [dict(numerics="fast"), dict(online_reduction=1), dict(check="yes"), dict(cover=3)])
+@pytest.mark.parametrize("options", [dict(numerics="fast"), dict(online_reduction=1), dict(check="yes"), dict(cover=3), dict(lower_compile_timeout=0), dict(lower_compile_timeout="9"), dict(lower_compile_timeout=True),
+                                     dict(lower_compile_timeout=float("inf")), dict(lower_compile_timeout=float("nan"))])
 def test_options_are_checked(options):
     with pytest.raises(intent.ConfigurationError):
         intent.CompileOptions(**options)

@@ -153,19 +153,6 @@ void Nest::writeViewAcross(StoreOp store, MutableArrayRef<LV> square) {
   }
 }
 
-template <typename Access>
-std::pair<LV, LV> Codegen::scalarAddress(Access op) {
-  const auto &view = views[op.getView()];
-  Type element = op.getView().getType().getElement();
-  LV pointer = view.data, active = nullptr;
-  for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), view.strides))
-    pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
-  for (Value mask : op.getValidity())
-    active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
-  if (active) pointer = b.CreateSelect(active, pointer, scratch);
-  return {pointer, active};
-}
-
 void Codegen::emitScalarLoad(LoadOp op) {
   Type element = op.getView().getType().getElement();
   auto [pointer, active] = scalarAddress(op);

@@ -72,6 +72,16 @@ LogicalResult intent::block::bindParameters(ProgramOp program, const llvm::Strin
     return WalkResult::advance();
   });
   if (walked.wasInterrupted()) return failure();
+  if (ArrayAttr workspaces = program.getWorkspacesAttr()) {
+    SmallVector<Attribute> bound;
+    for (auto space : workspaces.getAsRange<WorkspaceAttr>()) {
+      SmallVector<ExprAttr> shape;
+      for (ExprAttr extent : space.getShape())
+        shape.push_back(binder.bind(extent));
+      bound.push_back(WorkspaceAttr::get(program.getContext(), space.getName(), space.getElement(), shape, space.getZeroed()));
+    }
+    program.setWorkspacesAttr(ArrayAttr::get(program.getContext(), bound));
+  }
   for (ParamOp param : params) {
     std::optional<int64_t> value = binder.bind(param.getValue()).getConstant();
     if (!value) return param.emitOpError("has no value in this configuration");

@@ -28,7 +28,9 @@ enum class Reads { Nothing, InPlace, Elsewhere };
 class Codegen {
 public:
   Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module)
-      : program(program), facts(views), cpu(cpu), module(module), context(module.getContext()), b(context), scalars(module, b, cpu) {}
+      : program(program), cpu(cpu), module(module), context(module.getContext()), b(context), scalars(module, b, cpu) {
+    describeViews(views);
+  }
 
   mlir::LogicalResult run(llvm::StringRef name);
   int64_t arenaBytes() const { return highWater; }
@@ -47,10 +49,27 @@ public:
   void emitStore(StoreOp op);
   /// Where a scalar access goes and whether it is active (null: always); an inactive one goes to scratch memory.
   template <typename Access>
-  std::pair<llvm::Value *, llvm::Value *> scalarAddress(Access op);
+  std::pair<LV, LV> scalarAddress(Access op) {
+    const View &view = views[op.getView()];
+    mlir::Type element = op.getView().getType().getElement();
+    LV pointer = view.data, active = nullptr;
+    for (auto [coordinate, stride] : llvm::zip_equal(op.getCoordinates(), view.strides))
+      pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
+    for (Value mask : op.getValidity())
+      active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+    if (active) pointer = b.CreateSelect(active, pointer, scratch);
+    return {pointer, active};
+  }
   void emitScalarLoad(LoadOp op);
   void emitReduce(ReduceOp op);
   void emitContract(ContractOp op);
+  void emitScan(ScanOp op);
+  void emitPick(PickOp op);
+  void emitAtomic(AtomicOp op);
+  void emitCompareExchange(CompareExchangeOp op);
+  void emitScatterReduce(ScatterReduceOp op);
+  /// A combine region on register values, scalars or vectors of any width: `into` is the left operand and the result.
+  void combine(mlir::Region &region, llvm::MutableArrayRef<LV> into, llvm::ArrayRef<LV> with);
   /// Evaluates a fragment into memory; lanes where a skippable conjunct is false are left as they are.
   void evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable);
   void materialise(Value value);
@@ -65,12 +84,12 @@ public:
   void define(Value value, const Buffer &buffer) { buffers[value] = buffer; }
   Buffer allocate(mlir::Type element, llvm::ArrayRef<int64_t> extents);
   Buffer allocateFor(Value value) { return allocate(elementType(value.getType()), constantExtents(value.getType())); }
-  Reads readsOf(Value value, const Buffer &memory, bool moved = false) const;
+  Reads readsOf(Value value, const Buffer &memory) const;
   LV index(int64_t value) { return b.getInt64(value); }
   LV dummy() const { return scratch; }
 
   ProgramOp program;
-  llvm::ArrayRef<ViewFacts> facts;
+  llvm::SmallVector<ViewFacts, 8> facts; ///< of every argument; none of scalars
   const CpuFacts &cpu;
   llvm::Module &module;
   llvm::LLVMContext &context;
@@ -81,6 +100,7 @@ public:
   llvm::DenseMap<Value, View> views;
 
 private:
+  void describeViews(llvm::ArrayRef<ViewFacts> views);
   void emitPrologue(llvm::StringRef name);
   mlir::LogicalResult emitGroups();
   LV frameSlot(unsigned slot);

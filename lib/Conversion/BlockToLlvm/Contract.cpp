@@ -11,6 +11,7 @@ namespace intent::block::host {
 namespace {
 /// Packed operands of one contraction and the kernel's tile.
 struct Contraction {
+  ContractOp op;
   int64_t batch, rows, depth, columns;
   Type compute;             ///< element of packed operands and accumulator: f32, f64 or an integer
   Buffer lhs, rhs, sum;     ///< strides of lhs and sum: [batch, row, depth or column]
@@ -29,7 +30,7 @@ static Type computeType(Type accumulator) {
 
 // Lanes of an operand that need no packing: unobserved ones, and terms that are left out.
 static Conjuncts skippableOf(Codegen &cg, Value operand, unsigned depthAxis, const Contraction &c) {
-  Conjuncts all = cg.plan->guard(operand);
+  Conjuncts all = cg.plan->availableAt(cg.plan->guard(operand), c.op);
   unite(all, mapped(c.depthOf, {depthAxis}));
   return all;
 }
@@ -243,6 +244,8 @@ void Codegen::emitContract(ContractOp op) {
   SmallVector<int64_t, 4> sum = constantExtents(op.getType()), left = constantExtents(op.getLhs().getType());
   unsigned rank = sum.size();
   Contraction c;
+  c.op = op;
+  Conjuncts guard = plan->availableAt(plan->guard(op.getResult()), op);
   c.batch = rank == 3 ? sum[0] : 1;
   c.rows = sum[rank - 2];
   c.columns = sum[rank - 1];
@@ -260,7 +263,7 @@ void Codegen::emitContract(ContractOp op) {
   findZeroTerms(*this, op.getRhs(), rank - 2, c);
   {
     Nest observed(*this, sum, {});
-    observed.setSkippable(plan->guard(op.getResult()));
+    observed.setSkippable(guard);
     c.wantedRows = observed.wanted(rank - 2);
     c.wantedColumns = observed.wanted(rank - 1);
     Nest terms(*this, {c.depth}, {});
@@ -272,8 +275,8 @@ void Codegen::emitContract(ContractOp op) {
   c.sum = c.compute == accumulator ? result : allocate(c.compute, sum);
   if (c.compute == accumulator) {
     if (const Buffer *own = bufferOf(op.getAccumulator()); !own || own->pointer != result.pointer)
-      evaluateInto(op.getAccumulator(), result, plan->guard(op.getResult()));
-  } else evaluateInto(op.getAccumulator(), c.sum, plan->guard(op.getResult()));
+      evaluateInto(op.getAccumulator(), result, guard);
+  } else evaluateInto(op.getAccumulator(), c.sum, guard);
   c.lhs = packLhs(*this, op.getLhs(), c);
   c.rhs = packRhs(*this, op.getRhs(), c);
   emitTiles(*this, c);

@@ -30,6 +30,11 @@ LogicalResult Codegen::emitOp(Operation *op) {
       .Case<LoadOp>([&](LoadOp load) { return emitScalarLoad(load), success(); })
       .Case<StoreOp>([&](StoreOp store) { return emitStore(store), success(); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return emitReduce(reduce), success(); })
+      .Case<ScanOp>([&](ScanOp scan) { return emitScan(scan), success(); })
+      .Case<PickOp>([&](PickOp pick) { return emitPick(pick), success(); })
+      .Case<AtomicOp>([&](AtomicOp atomic) { return emitAtomic(atomic), success(); })
+      .Case<CompareExchangeOp>([&](CompareExchangeOp exchange) { return emitCompareExchange(exchange), success(); })
+      .Case<ScatterReduceOp>([&](ScatterReduceOp scatter) { return emitScatterReduce(scatter), success(); })
       .Case<ContractOp>([&](ContractOp contract) { return emitContract(contract), success(); })
       .Case<FenceOp>([&](FenceOp) { return success(); }) // one thread runs an instance; loads do not move over it (Plan)
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitFor(loop); })
@@ -47,16 +52,23 @@ LogicalResult Codegen::emitOp(Operation *op) {
 
 //===- carried fragments -------------------------------------------------------------------------------===//
 
-Reads Codegen::readsOf(Value value, const Buffer &memory, bool moved) const {
-  if (!isFragment(value)) return Reads::Nothing;
-  if (const Buffer *buffer = bufferOf(value))
-    return buffer->pointer != memory.pointer ? Reads::Nothing : moved ? Reads::Elsewhere : Reads::InPlace;
-  Operation *op = value.getDefiningOp();
-  if (!op || !isLazy(op)) return Reads::Nothing;
-  moved |= isa<BroadcastOp, TransposeOp, LoadOp>(op);
+Reads Codegen::readsOf(Value value, const Buffer &memory) const {
   Reads worst = Reads::Nothing;
-  for (Value operand : op->getOperands())
-    worst = std::max(worst, readsOf(operand, memory, moved));
+  using Step = std::pair<Value, char>; // a value, and whether positions have moved on the way to it
+  SmallVector<Step> work{{value, false}};
+  llvm::DenseSet<Step> seen;
+  while (!work.empty()) {
+    Step at = work.pop_back_val();
+    if (!isFragment(at.first) || !seen.insert(at).second) continue;
+    if (const Buffer *buffer = bufferOf(at.first)) {
+      if (buffer->pointer == memory.pointer) worst = std::max(worst, at.second ? Reads::Elsewhere : Reads::InPlace);
+      continue;
+    }
+    Operation *op = at.first.getDefiningOp();
+    if (!op || !isLazy(op)) continue;
+    for (Value operand : op->getOperands())
+      work.push_back({operand, at.second || isa<BroadcastOp, TransposeOp, LoadOp>(op)});
+  }
   return worst;
 }
 

@@ -16,6 +16,20 @@ static bool isZero(LV value) {
 }
 
 std::optional<Affine> Nest::affine(Value value, Axes axes, unsigned lane) {
+  AffineForms forms;
+  return affine(value, axes, lane, forms);
+}
+
+std::optional<Affine> Nest::affine(Value value, Axes axes, unsigned lane, AffineForms &forms) {
+  auto &known = forms[value];
+  for (const auto &[own, form] : known)
+    if (Axes(own) == axes) return form;
+  std::optional<Affine> form = computeAffine(value, axes, lane, forms);
+  forms[value].push_back({SmallVector<unsigned, 4>(axes.begin(), axes.end()), form});
+  return form;
+}
+
+std::optional<Affine> Nest::computeAffine(Value value, Axes axes, unsigned lane, AffineForms &forms) {
   for (unsigned axis : axes)
     if (axis != lane && !isOpen(axis)) return std::nullopt;
   if (!llvm::is_contained(axes, lane)) return Affine{evaluate(value, axes), nullptr};
@@ -28,16 +42,16 @@ std::optional<Affine> Nest::affine(Value value, Axes axes, unsigned lane) {
   }
   if (isa<BroadcastOp, TransposeOp>(op)) {
     std::optional<Affine> inner;
-    forEachOperand(op, axes, [&](Value operand, Axes own) { inner = affine(operand, own, lane); });
+    forEachOperand(op, axes, [&](Value operand, Axes own) { inner = affine(operand, own, lane, forms); });
     return inner;
   }
   auto binary = dyn_cast<BinaryOp>(op);
   if (!binary || !elementType(binary.getType()).isIndex()) return std::nullopt;
   BinaryKind kind = binary.getKind();
   if (kind != BinaryKind::Add && kind != BinaryKind::Sub && kind != BinaryKind::Mul) return std::nullopt;
-  std::optional<Affine> x = affine(binary.getLhs(), axes, lane);
+  std::optional<Affine> x = affine(binary.getLhs(), axes, lane, forms);
   if (!x) return std::nullopt;
-  std::optional<Affine> y = affine(binary.getRhs(), axes, lane);
+  std::optional<Affine> y = affine(binary.getRhs(), axes, lane, forms);
   if (!y) return std::nullopt;
   if (kind == BinaryKind::Mul) {
     if (x->step && y->step) return std::nullopt;

@@ -47,21 +47,28 @@ SmallVector<unsigned, 4> axisList(ArrayAttr lists, unsigned i) {
 }
 
 Conjuncts conjunctsOf(Value mask, ArrayRef<unsigned> axes) {
-  Operation *op = mask.getDefiningOp();
-  if (auto binary = dyn_cast_or_null<BinaryOp>(op); binary && binary.getKind() == BinaryKind::And && isLazy(op)) {
-    Conjuncts both = conjunctsOf(binary.getLhs(), axes);
-    unite(both, conjunctsOf(binary.getRhs(), axes));
-    return both;
+  Conjuncts result, seen;
+  Conjuncts work{{mask, SmallVector<unsigned, 2>(axes.begin(), axes.end())}};
+  while (!work.empty()) {
+    Conjunct at = work.pop_back_val();
+    if (llvm::is_contained(seen, at)) continue;
+    seen.push_back(at);
+    Operation *op = at.base.getDefiningOp();
+    auto binary = dyn_cast_or_null<BinaryOp>(op);
+    if (isa_and_nonnull<BroadcastOp, TransposeOp>(op) || (binary && binary.getKind() == BinaryKind::And && isLazy(op))) {
+      Conjuncts operands;
+      forEachOperand(op, at.axes, [&](Value operand, ArrayRef<unsigned> own) {
+        operands.push_back({operand, SmallVector<unsigned, 2>(own.begin(), own.end())});
+      });
+      work.append(operands.rbegin(), operands.rend()); // the left one first
+      continue;
+    }
+    // A constant true restricts nothing.
+    if (auto constant = dyn_cast_or_null<ConstantOp>(op))
+      if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()); integer && integer.getValue().isOne()) continue;
+    result.push_back(at);
   }
-  if (isa_and_nonnull<BroadcastOp, TransposeOp>(op)) {
-    Conjuncts inner;
-    forEachOperand(op, axes, [&](Value operand, ArrayRef<unsigned> own) { inner = conjunctsOf(operand, own); });
-    return inner;
-  }
-  // A constant true restricts nothing.
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op))
-    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()); integer && integer.getValue().isOne()) return {};
-  return {{mask, SmallVector<unsigned, 2>(axes.begin(), axes.end())}};
+  return result;
 }
 
 Conjuncts conjunctsOf(ValueRange validity, ArrayAttr axes, ArrayRef<unsigned> outer) {
@@ -109,16 +116,30 @@ Conjuncts Plan::computeGuard(Value value) {
   unsigned rank = extentsOf(value.getType()).size();
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (auto store = dyn_cast<StoreOp>(user)) {
-      bool stored = use.getOperandNumber() == 0;
-      meet(stored ? conjunctsOf(store.getValidity(), store.getValidAxes(), identityAxes(rank)) : Conjuncts());
-    } else if (auto reduce = dyn_cast<ReduceOp>(user)) {
+    auto stored = [&](auto access, unsigned values) {
+      bool value = use.getOperandNumber() < values;
+      meet(value ? conjunctsOf(access.getValidity(), access.getValidAxes(), identityAxes(rank)) : Conjuncts());
+    };
+    if (auto store = dyn_cast<StoreOp>(user)) stored(store, 1);
+    else if (auto atomic = dyn_cast<AtomicOp>(user)) stored(atomic, 1);
+    else if (auto scatter = dyn_cast<ScatterReduceOp>(user)) stored(scatter, 1);
+    else if (auto exchange = dyn_cast<CompareExchangeOp>(user)) stored(exchange, 2);
+    else if (auto reduce = dyn_cast<ReduceOp>(user)) {
       std::optional<Conjuncts> results;
       for (Value result : reduce.getResults()) {
         const Conjuncts &own = isa<FragmentType>(result.getType()) ? guard(result) : Conjuncts();
         results = results ? intersection(*results, own) : own;
       }
       meet(mapped(*results, keptAxes(rank, reduce.getAxis())));
+    } else if (auto scan = dyn_cast<ScanOp>(user)) {
+      // What is observed along the axis depends on all before it.
+      std::optional<Conjuncts> results;
+      for (Value result : scan.getResults())
+        results = results ? intersection(*results, guard(result)) : guard(result);
+      llvm::erase_if(*results, [&](const Conjunct &c) { return llvm::is_contained(c.axes, scan.getAxis()); });
+      meet(*results);
+    } else if (auto pick = dyn_cast<PickOp>(user)) {
+      meet(rank > 1 ? mapped(guard(pick.getResult()), keptAxes(rank, pick.getAxis())) : Conjuncts());
     } else if (auto contract = dyn_cast<ContractOp>(user)) {
       // The contracted axis is the last of lhs and the last but one of rhs; neither is an axis of the result.
       SmallVector<unsigned, 4> own = identityAxes(rank);

@@ -60,7 +60,7 @@ void Nest::survey(Value value, Axes axes, Survey &result) {
 }
 
 void Nest::chooseInner(const Survey &survey) {
-  unsigned preferred = cg.cpu.vectorBytes / (survey.bytes ? survey.bytes : 4);
+  preferred = cg.cpu.vectorBytes / (survey.bytes ? survey.bytes : 4);
   std::optional<int> best;
   for (unsigned axis = 0; axis < rank(); ++axis) {
     if (extents[axis] == 1 && rank() > 1 && best) continue;
@@ -99,7 +99,9 @@ LV Nest::minimum(LV x, LV y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y
 LV Nest::maximum(LV x, LV y) { return b.CreateSelect(b.CreateICmpSGT(x, y), x, y); }
 
 void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, LV jumpFrom,
-                LV jumpTo) {
+                LV jumpTo, bool descending) {
+  // The last position of a step, from which a descending loop counts down.
+  LV top = descending ? b.CreateAdd(low, down(b.CreateSub(b.CreateSub(high, cg.index(1)), low), step)) : nullptr;
   auto *constantLow = llvm::dyn_cast<llvm::ConstantInt>(low), *constantHigh = llvm::dyn_cast<llvm::ConstantInt>(high);
   bool once = constantLow && constantHigh && !jumpFrom && constantLow->getSExtValue() < constantHigh->getSExtValue() &&
               constantLow->getSExtValue() + step >= constantHigh->getSExtValue();
@@ -123,7 +125,7 @@ void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV
     b.CreateCondBr(b.CreateICmpSLT(phi, high), bodyBlock, exit);
   }
   b.SetInsertPoint(bodyBlock);
-  indices[axis] = once ? low : phi;
+  indices[axis] = once ? low : descending ? b.CreateSub(b.CreateAdd(top, low), phi) : phi;
   depths[axis] = depth;
   body();
   if (once) b.CreateBr(exit);
@@ -161,12 +163,12 @@ Interval Nest::cutTo(unsigned axis, Conjuncts &used) {
   return cut;
 }
 
-void Nest::axisLoop(unsigned axis, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body) {
+void Nest::axisLoop(unsigned axis, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, bool descending) {
   Conjuncts used;
   Interval cut = cutTo(axis, used);
   for (const Conjunct &c : used)
     known.push_back({c, depth + 1});
-  loop(axis, cut.low, cut.high, 1, carried, body);
+  loop(axis, cut.low, cut.high, 1, carried, body, nullptr, nullptr, descending);
 }
 
 void Nest::outerLoops(Axes axes, llvm::function_ref<void()> body) {
@@ -203,13 +205,16 @@ LV Nest::holdsForAllCopies(const Conjunct &conjunct) {
   return all;
 }
 
-void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body) {
-  int64_t extent = extents[inner];
-  copies = std::max<int64_t>(1, std::min<int64_t>(copies, extent / width));
-  int64_t stride = int64_t(width) * copies;
-  LV zero = cg.index(0), end = cg.index(extent);
+// `value` rounded down to a multiple of `to`.
+LV Nest::down(LV value, int64_t to) {
+  if (llvm::isPowerOf2_64(to)) return b.CreateAnd(value, cg.index(-to));
+  return b.CreateSub(value, b.CreateSRem(value, cg.index(to)));
+}
+
+Nest::Split Nest::splitInner(int64_t stride) {
+  LV zero = cg.index(0), end = cg.index(extents[inner]);
   Interval interior{zero, end}, wanted{zero, end};
-  Conjuncts holds;
+  Split split;
   LV gate = nullptr;
   for (const Conjunct &c : masks) {
     if (isKnown(c)) continue;
@@ -227,16 +232,26 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
       gate = gate ? b.CreateAnd(gate, holdsHere) : holdsHere;
       if (skip) wanted.high = b.CreateSelect(holdsHere, wanted.high, zero);
     } else continue;
-    holds.push_back(c);
+    split.holds.push_back(c);
   }
-  auto down = [&](LV value, int64_t to) -> LV {
-    if (llvm::isPowerOf2_64(to)) return b.CreateAnd(value, cg.index(-to));
-    return b.CreateSub(value, b.CreateSRem(value, cg.index(to)));
-  };
-  LV from = down(b.CreateAdd(interior.low, cg.index(width - 1)), width);
-  LV length = down(maximum(b.CreateSub(interior.high, from), zero), stride);
+  split.from = down(b.CreateAdd(interior.low, cg.index(width - 1)), width);
+  LV length = down(maximum(b.CreateSub(interior.high, split.from), zero), stride);
   if (gate) length = b.CreateSelect(gate, length, zero);
-  LV to = b.CreateAdd(from, length);
+  split.to = b.CreateAdd(split.from, length);
+  split.start = down(wanted.low, width);
+  split.end = wanted.high;
+  return split;
+}
+
+static bool isConstant(LV value, int64_t number) {
+  auto *c = llvm::dyn_cast<llvm::ConstantInt>(value);
+  return c && c->getSExtValue() == number;
+}
+
+void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body) {
+  int64_t extent = extents[inner];
+  copies = std::max<int64_t>(1, std::min<int64_t>(copies, extent / width));
+  auto [from, to, start, end, holds] = splitInner(int64_t(width) * copies);
   auto run = [&](LV low, LV high, unsigned vectors, LV jumpFrom, LV jumpTo) {
     loop(
         inner, low, high, int64_t(width) * vectors, carried,
@@ -254,14 +269,36 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
   for (const Conjunct &c : holds)
     known.push_back({c, depth + 1});
   run(from, to, copies, nullptr, nullptr);
-  auto isConstant = [](LV value, int64_t number) {
-    auto *c = llvm::dyn_cast<llvm::ConstantInt>(value);
-    return c && c->getSExtValue() == number;
-  };
   if (isConstant(from, 0) && isConstant(to, extent)) return; // nothing is left
-  LV start = down(wanted.low, width);
-  if (isConstant(start, 0) && isConstant(from, 0)) run(to, wanted.high, 1, nullptr, nullptr);
-  else run(b.CreateSelect(b.CreateICmpEQ(start, from), to, start), wanted.high, 1, from, to);
+  if (isConstant(start, 0) && isConstant(from, 0)) run(to, end, 1, nullptr, nullptr);
+  else run(b.CreateSelect(b.CreateICmpEQ(start, from), to, start), end, 1, from, to);
+}
+
+void Nest::orderedLoop(SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, bool descending) {
+  Split split = splitInner(width);
+  auto before = [&] { loop(inner, split.start, minimum(split.from, split.end), width, carried, body, nullptr, nullptr, descending); };
+  auto after = [&] { loop(inner, split.to, split.end, width, carried, body, nullptr, nullptr, descending); };
+  bool whole = isConstant(split.from, 0) && isConstant(split.to, extents[inner]);
+  bool fromStart = whole || (isConstant(split.from, 0) && isConstant(split.start, 0));
+  if (descending ? !whole : !fromStart) descending ? after() : before();
+  for (const Conjunct &c : split.holds)
+    known.push_back({c, depth + 1});
+  loop(inner, split.from, split.to, width, carried, body, nullptr, nullptr, descending);
+  if (descending ? !fromStart : !whole) descending ? before() : after();
+}
+
+void Nest::serialise() {
+  inner = rank() - 1;
+  width = 1;
+}
+
+void Nest::pin(unsigned axis, LV index) {
+  if (inner == axis) {
+    if (rank() > 1) inner = axis == rank() - 1 ? rank() - 2 : rank() - 1;
+    for (width = 1; inner != axis && 2 * width <= preferred && extents[inner] % (2 * width) == 0;)
+      width *= 2;
+  }
+  indices[axis] = index;
 }
 
 void Nest::forEach(Axes outer, llvm::function_ref<void()> body) {

@@ -56,7 +56,13 @@ public:
     return cutTo(axis, used);
   }
   /// One scalar loop over `axis`, cut to the skippable intervals, with loop-carried values.
-  void axisLoop(unsigned axis, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body);
+  void axisLoop(unsigned axis, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, bool descending = false);
+  /// As `innerLoop` with one vector a step, but strictly along the axis or against it.
+  void orderedLoop(llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, bool descending = false);
+  /// Visits single positions, the last axis innermost. Before any loop.
+  void serialise();
+  /// Stays at one position of an axis, which no loop then opens. Before any loop.
+  void pin(unsigned axis, LV index);
 
   /// The value at the current position: a vector if `axes` has the inner one and the nest has lanes, else a scalar.
   LV evaluate(Value value, Axes axes);
@@ -70,6 +76,10 @@ public:
   /// Stores a square: the vectors of `lanes()` copies along another axis, on which the view is contiguous.
   void writeViewAcross(StoreOp store, llvm::MutableArrayRef<LV> square);
   LV index(unsigned axis) const;
+  /// The address of the element at the current single position.
+  LV pointer(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes) {
+    return address(view, coordinates, coordinateAxes, identityAxes(rank())).pointer;
+  }
   bool isVector(Axes axes) const { return width > 1 && llvm::is_contained(axes, inner); }
 
 private:
@@ -97,7 +107,15 @@ private:
   void score(Survey &result, Axes axes, llvm::function_ref<std::optional<int64_t>(unsigned)> stepAlong, int weight);
   void chooseInner(const Survey &survey);
   void loop(unsigned axis, LV low, LV high, int64_t step, llvm::SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body,
-            LV jumpFrom = nullptr, LV jumpTo = nullptr);
+            LV jumpFrom = nullptr, LV jumpTo = nullptr, bool descending = false);
+  /// The inner axis in parts: from `start`, vector by vector, to `from`; to `to`, where every conjunct of `holds` holds;
+  /// to `end`. All but `end` are multiples of the width.
+  struct Split {
+    LV from, to, start, end;
+    Conjuncts holds;
+  };
+  Split splitInner(int64_t stride);
+  LV down(LV value, int64_t to);
   unsigned depthOf(Axes axes) const;
   bool isOpen(unsigned axis) const { return indices[axis] != nullptr; }
   bool variesByCopy(Axes axes) const { return !copyIndices.empty() && llvm::is_contained(axes, copyAxis); }
@@ -111,7 +129,11 @@ private:
   std::optional<Bound> bound(CompareOp compare, Axes axes, unsigned lane);
   Interval cutTo(unsigned axis, Conjuncts &used);
   std::optional<Interval> interval(const Conjunct &conjunct, unsigned axis);
+  /// Forms found within one question, by value and axes: a value used twice is looked into once.
+  using AffineForms = llvm::DenseMap<Value, llvm::SmallVector<std::pair<llvm::SmallVector<unsigned, 4>, std::optional<Affine>>, 1>>;
   std::optional<Affine> affine(Value value, Axes axes, unsigned lane);
+  std::optional<Affine> affine(Value value, Axes axes, unsigned lane, AffineForms &forms);
+  std::optional<Affine> computeAffine(Value value, Axes axes, unsigned lane, AffineForms &forms);
   LV compute(Value value, Axes axes);
   LV computeLoad(LoadOp load, Axes axes);
   LV computeCompare(CompareOp compare, Axes axes);
@@ -126,7 +148,7 @@ private:
   llvm::IRBuilder<> &b;
   Plan &plan;
   llvm::SmallVector<int64_t, 4> extents;
-  unsigned inner = 0, width = 1;
+  unsigned inner = 0, width = 1, preferred = 1;      // vectors of `preferred` lanes where the extent allows
   llvm::SmallVector<LV, 4> indices;                  // null: not open
   llvm::SmallVector<unsigned, 4> depths;             // loop depth at which the axis opened
   llvm::SmallVector<llvm::Instruction *, 4> anchors; // anchors[d]: where code of depth d goes while deeper loops are open

@@ -172,18 +172,25 @@ void Plan::decide(Value value) {
   int work = cost(value);
   bool repeated = llvm::any_of(reached, [&](Operation *sink) { return isRepeatedByLoop(value, sink); });
   bool load = isa<LoadOp>(value.getDefiningOp());
-  if (work >= expensive && (reached.size() > 1 || repeated || repeatedByBroadcast(value))) kept.insert(value);
+  bool byLane = llvm::any_of(reached, [](Operation *sink) { return isa<AtomicOp, CompareExchangeOp, ScatterReduceOp>(sink); });
+  if (work >= expensive && (reached.size() > 1 || repeated || byLane || repeatedByBroadcast(value))) kept.insert(value);
   else if (load && repeated && work > 2) kept.insert(value);
 }
 
 //===- who fills a materialised fragment ---------------------------------------------------------------===//
 
 // Every path from `from` to `value` keeps positions, and there is one.
-static bool reachesInPlace(Value from, Value value, const Plan &plan) {
-  if (from == value) return true;
-  Operation *op = from.getDefiningOp();
-  if (!op || !isLazy(op) || isa<BroadcastOp, TransposeOp, LanesOp, LoadOp>(op)) return false;
-  return llvm::any_of(op->getOperands(), [&](Value operand) { return reachesInPlace(operand, value, plan); });
+static bool reachesInPlace(Value from, Value value) {
+  SmallVector<Value> work{from};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value at = work.pop_back_val();
+    if (at == value) return true;
+    Operation *op = at.getDefiningOp();
+    if (!op || !isLazy(op) || isa<BroadcastOp, TransposeOp, LanesOp, LoadOp>(op) || !seen.insert(at).second) continue;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
 }
 
 void Plan::fuse(Value value) {
@@ -199,10 +206,10 @@ void Plan::fuse(Value value) {
   bool same = false;
   if (auto reduce = dyn_cast<ReduceOp>(first))
     same = llvm::any_of(reduce.getValues(), [&](Value v) {
-      return v.getType() == withElement(value.getType(), elementType(v.getType())) && reachesInPlace(v, value, *this);
+      return v.getType() == withElement(value.getType(), elementType(v.getType())) && reachesInPlace(v, value);
     });
   else if (auto store = dyn_cast<StoreOp>(first))
-    same = extentsOf(store.getValue().getType()) == extentsOf(value.getType()) && reachesInPlace(store.getValue(), value, *this);
+    same = extentsOf(store.getValue().getType()) == extentsOf(value.getType()) && reachesInPlace(store.getValue(), value);
   if (!same) return;
   // The loads under it move to the sink.
   SmallVector<Value> work{value};
@@ -223,6 +230,9 @@ void Plan::fuse(Value value) {
 bool Plan::mayAlias(Value a, Value b, bool &identical) const {
   identical = a == b;
   if (a == b) return true;
+  // A workspace is nobody else's memory.
+  for (Value view : {a, b})
+    if (cast<BlockArgument>(view).getArgNumber() >= ProgramOp(program).getNumPublicArguments()) return false;
   auto name = [&](Value view) {
     auto kernel = cast<KernelOp>(program->getParentOp());
     auto argument = dyn_cast<ViewArgumentAttr>(kernel.getInterface()[cast<BlockArgument>(view).getArgNumber()]);
@@ -239,25 +249,45 @@ bool Plan::mayAlias(Value a, Value b, bool &identical) const {
   return true;
 }
 
+// The view that an operation writes elements of; null for others.
+static Value writtenView(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<StoreOp, ScatterReduceOp, AtomicOp, CompareExchangeOp>([](auto access) { return access.getView(); })
+      .Default(Value());
+}
+
+// Accesses of other instances are seen across it.
+static bool isOrdering(Operation *op) {
+  if (auto atomic = dyn_cast<AtomicOp>(op)) return atomic.getOrder() != MemoryOrder::Relaxed;
+  if (auto exchange = dyn_cast<CompareExchangeOp>(op)) return exchange.getOrder() != MemoryOrder::Relaxed;
+  return false;
+}
+
 bool Plan::clobbersIn(LoadOp load, Operation *op) {
   return op
       ->walk([&](Operation *inner) {
         bool identical;
-        if (isa<FenceOp>(inner)) return WalkResult::interrupt();
-        if (auto store = dyn_cast<StoreOp>(inner); store && mayAlias(load.getView(), store.getView(), identical))
-          return WalkResult::interrupt();
-        return WalkResult::advance();
+        if (isa<FenceOp>(inner) || isOrdering(inner)) return WalkResult::interrupt();
+        Value written = writtenView(inner);
+        return written && mayAlias(load.getView(), written, identical) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
 // A path from the store's value to the load that moves positions.
 static bool movesPositions(Value from, Value load, bool moved) {
-  if (from == load) return moved;
-  Operation *op = from.getDefiningOp();
-  if (!op || !isLazy(op)) return false;
-  moved |= isa<BroadcastOp, TransposeOp, LoadOp>(op);
-  return llvm::any_of(op->getOperands(), [&](Value operand) { return movesPositions(operand, load, moved); });
+  using Step = std::pair<Value, char>; // a value, and whether positions have moved on the way to it
+  SmallVector<Step> work{{from, moved}};
+  llvm::DenseSet<Step> seen;
+  while (!work.empty()) {
+    Step at = work.pop_back_val();
+    if (at.first == load && at.second) return true;
+    Operation *op = at.first.getDefiningOp();
+    if (at.first == load || !op || !isLazy(op) || !seen.insert(at).second) continue;
+    for (Value operand : op->getOperands())
+      work.push_back({operand, at.second || isa<BroadcastOp, TransposeOp, LoadOp>(op)});
+  }
+  return false;
 }
 
 bool Plan::isClobbered(LoadOp load, Operation *sink) {
@@ -265,8 +295,9 @@ bool Plan::isClobbered(LoadOp load, Operation *sink) {
   if (!last) return true;
   for (Operation *op = load->getNextNode(); op && op != last; op = op->getNextNode())
     if (clobbersIn(load, op)) return true;
+  // Lanes of an atomic access may collide: the lanes before one may write what it reads.
+  if (last != sink || (!isa<StoreOp>(sink) && writtenView(sink))) return clobbersIn(load, last);
   auto store = dyn_cast<StoreOp>(sink);
-  if (last != sink) return clobbersIn(load, last);
   bool identical;
   if (!store || !mayAlias(load.getView(), store.getView(), identical)) return false;
   // Reading and writing the same element at the same position of one nest is in order.
@@ -279,6 +310,40 @@ bool Plan::isClobbered(LoadOp load, Operation *sink) {
   return !same;
 }
 
+//===- masks that are not there yet ---------------------------------------------------------------------===//
+
+static bool isDefinedBefore(Value value, Operation *op) {
+  Operation *ancestor = value.getParentBlock()->findAncestorOpInBlock(*op);
+  if (!ancestor) return false;
+  Operation *def = value.getDefiningOp();
+  return !def || (def != ancestor && def->isBeforeInBlock(ancestor));
+}
+
+bool Plan::isAvailableAt(Value mask, Operation *op) {
+  SmallVector<Value> work{mask};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (isa<ViewType>(value.getType()) || !seen.insert(value).second) continue;
+    Operation *def = value.getDefiningOp();
+    bool inMemory = !def || !isLazy(def) || (isMaterialised(value) && !filledBy(value));
+    auto load = dyn_cast_or_null<LoadOp>(def);
+    if ((inMemory || load) && !isDefinedBefore(value, op)) return false;
+    if (inMemory) continue;
+    if (load && isClobbered(load, op)) return false;
+    llvm::append_range(work, def->getOperands());
+  }
+  return true;
+}
+
+// The mask of a later store guards what is evaluated before it, but its operands may be computed in between.
+Conjuncts Plan::availableAt(const Conjuncts &conjuncts, Operation *op) {
+  Conjuncts result;
+  for (const Conjunct &c : conjuncts)
+    if (isAvailableAt(c.base, op)) result.push_back(c);
+  return result;
+}
+
 //===- strides known at compile time -------------------------------------------------------------------===//
 
 static std::optional<int64_t> constantInt(Value value) {
@@ -289,6 +354,14 @@ static std::optional<int64_t> constantInt(Value value) {
 }
 
 std::optional<int64_t> Plan::step(Value value, unsigned axis) const {
+  auto known = steps.find({value, axis});
+  if (known != steps.end()) return known->second;
+  std::optional<int64_t> result = computeStep(value, axis);
+  steps[{value, axis}] = result;
+  return result;
+}
+
+std::optional<int64_t> Plan::computeStep(Value value, unsigned axis) const {
   if (!isa<FragmentType>(value.getType())) return 0;
   Operation *op = value.getDefiningOp();
   if (!op) return std::nullopt;

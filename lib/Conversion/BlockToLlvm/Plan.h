@@ -76,6 +76,8 @@ public:
   /// The distance in elements between neighbouring lanes of an access along `axis`, where that is a constant.
   std::optional<int64_t> accessStep(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes, unsigned axis) const;
   const ViewFacts &factsOf(Value view) const;
+  /// The conjuncts that can be evaluated at `op` with the values that they have where they stand.
+  Conjuncts availableAt(const Conjuncts &conjuncts, Operation *op);
 
 private:
   void findSinks(Operation *op);
@@ -86,7 +88,9 @@ private:
   bool isClobbered(LoadOp load, Operation *sink);
   bool clobbersIn(LoadOp load, Operation *op);
   bool mayAlias(Value a, Value b, bool &identical) const;
+  bool isAvailableAt(Value mask, Operation *op);
   Conjuncts computeGuard(Value value);
+  std::optional<int64_t> computeStep(Value value, unsigned axis) const;
 
   ProgramOp program;
   llvm::ArrayRef<ViewFacts> views;
@@ -95,6 +99,7 @@ private:
   llvm::DenseMap<Value, Operation *> fused;
   llvm::DenseMap<Operation *, llvm::SmallVector<Value, 2>> filling;
   llvm::DenseMap<Value, int> costs;
+  mutable llvm::DenseMap<std::pair<Value, unsigned>, std::optional<int64_t>> steps;
   llvm::DenseMap<Value, Conjuncts> guards;
 };
 

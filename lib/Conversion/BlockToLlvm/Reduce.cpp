@@ -13,26 +13,25 @@ static constexpr unsigned accumulators = 4;
 // Where another axis is reduced, this many vectors side by side are what one line of memory brings in.
 static constexpr unsigned columnVectors = 8;
 
-// The combine region on register values: scalars or vectors of any width.
-static void combine(Codegen &cg, ReduceOp op, MutableArrayRef<LV> into, ArrayRef<LV> with) {
-  ::mlir::Block &body = op.getCombine().front();
+void Codegen::combine(Region &region, MutableArrayRef<LV> into, ArrayRef<LV> with) {
+  ::mlir::Block &body = region.front();
   unsigned count = into.size();
   for (unsigned i = 0; i < count; ++i) {
-    cg.define(body.getArgument(i), into[i]);
-    cg.define(body.getArgument(count + i), cg.scalars.splatLike(with[i], into[i]->getType()));
+    define(body.getArgument(i), into[i]);
+    define(body.getArgument(count + i), scalars.splatLike(with[i], into[i]->getType()));
   }
   for (Operation &inner : body.without_terminator()) {
     if (auto constant = dyn_cast<ConstantOp>(inner)) {
-      cg.define(constant.getResult(), cg.scalars.constant(cast<TypedAttr>(constant.getValue())));
+      define(constant.getResult(), scalars.constant(cast<TypedAttr>(constant.getValue())));
       continue;
     }
     SmallVector<LV, 3> operands;
     for (Value operand : inner.getOperands())
-      operands.push_back(cg.scalar(operand));
-    cg.define(inner.getResult(0), cg.scalars.apply(&inner, operands));
+      operands.push_back(scalar(operand));
+    define(inner.getResult(0), scalars.apply(&inner, operands));
   }
   for (unsigned i = 0; i < count; ++i)
-    into[i] = cg.scalars.splatLike(cg.scalar(body.getTerminator()->getOperand(i)), into[i]->getType());
+    into[i] = scalars.splatLike(scalar(body.getTerminator()->getOperand(i)), into[i]->getType());
 }
 
 // Folds a vector's halves together until one lane is left.
@@ -54,7 +53,7 @@ static void foldLanes(Codegen &cg, ReduceOp op, MutableArrayRef<LV> values) {
       upper.push_back(cg.b.CreateShuffleVector(value, high));
       value = cg.b.CreateShuffleVector(value, low);
     }
-    combine(cg, op, values, upper);
+    cg.combine(op.getCombine(), values, upper);
   }
 }
 
@@ -66,7 +65,7 @@ static Conjuncts skippableIn(Plan &plan, ReduceOp op, ArrayRef<unsigned> kept, A
     auto constant = identity.getDefiningOp<ConstantOp>();
     Conjuncts own = masked && constant && masked->value == constant.getValue() ? masked->when : Conjuncts();
     all = all ? intersection(*all, own) : own;
-    Conjuncts observed = isa<FragmentType>(result.getType()) ? plan.guard(result) : Conjuncts();
+    Conjuncts observed = isa<FragmentType>(result.getType()) ? plan.availableAt(plan.guard(result), op) : Conjuncts();
     results = results ? intersection(*results, observed) : observed;
   }
   unite(*all, mapped(*results, kept));
@@ -114,7 +113,7 @@ void Codegen::emitReduce(ReduceOp op) {
         values.push_back(nest.evaluate(value, all));
       for (auto [value, buffer] : llvm::zip_equal(filled, memory))
         nest.writeBuffer(buffer, all, nest.evaluate(value, all));
-      combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count), values);
+      combine(op.getCombine(), MutableArrayRef<LV>(accumulator).slice(copy * count, count), values);
     }
   };
   auto finish = [&](ArrayRef<LV> values) {
@@ -145,7 +144,7 @@ void Codegen::emitReduce(ReduceOp op) {
     nest.innerLoop(copies, accumulator, [&](unsigned vectors) { step(vectors, accumulator); });
     for (unsigned distance = 1; distance < copies; distance *= 2)
       for (unsigned copy = 0; copy + distance < copies; copy += 2 * distance)
-        combine(*this, op, MutableArrayRef<LV>(accumulator).slice(copy * count, count),
+        combine(op.getCombine(), MutableArrayRef<LV>(accumulator).slice(copy * count, count),
                 ArrayRef<LV>(accumulator).slice((copy + distance) * count, count));
     SmallVector<LV, 2> total(accumulator.begin(), accumulator.begin() + count);
     foldLanes(*this, op, total);
@@ -172,7 +171,7 @@ void Codegen::evaluateInto(Value value, const Buffer &buffer, const Conjuncts &s
 
 void Codegen::materialise(Value value) {
   Buffer buffer = allocateFor(value);
-  evaluateInto(value, buffer, plan->guard(value));
+  evaluateInto(value, buffer, plan->availableAt(plan->guard(value), value.getDefiningOp()));
   define(value, buffer);
 }
 

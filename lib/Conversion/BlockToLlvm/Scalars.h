@@ -26,6 +26,8 @@ public:
   LV constant(mlir::TypedAttr value);
   /// `type` itself, or the vector of it with as many lanes as `like` has.
   static llvm::Type *shapedLike(llvm::Type *type, llvm::Type *like);
+  /// The vector of `lanes` elements; `type` itself for one.
+  static llvm::Type *vectorOf(llvm::Type *type, unsigned lanes) { return lanes > 1 ? llvm::FixedVectorType::get(type, lanes) : type; }
   /// `value` in every lane if `like` is a vector type and `value` is not one.
   LV splatLike(LV value, llvm::Type *like);
   LV number(llvm::Type *type, double value) { return llvm::ConstantFP::get(type, value); }

@@ -26,6 +26,26 @@ Buffer Codegen::allocate(Type element, ArrayRef<int64_t> extents) {
   return buffer;
 }
 
+// A workspace is dense: the strides of constant extents are constants.
+void Codegen::describeViews(ArrayRef<ViewFacts> views) {
+  facts.assign(views.begin(), views.end());
+  facts.resize(program.getBody().getNumArguments());
+  ArrayAttr workspaces = program.getWorkspacesAttr();
+  for (unsigned i = 0, count = workspaces ? workspaces.size() : 0; i < count; ++i) {
+    ArrayRef<ExprAttr> shape = cast<WorkspaceAttr>(workspaces[i]).getShape();
+    ViewFacts &own = facts[facts.size() - count + i];
+    own.strides.resize(shape.size());
+    std::optional<int64_t> stride = 1;
+    for (unsigned axis = shape.size(); axis-- > 0;) {
+      own.strides[axis] = stride;
+      std::optional<int64_t> extent = shape[axis].getConstant();
+      int64_t product;
+      if (!stride || !extent || llvm::MulOverflow(*stride, *extent, product)) stride = std::nullopt;
+      else stride = product;
+    }
+  }
+}
+
 LV Codegen::frameSlot(unsigned slot) {
   auto *load = b.CreateLoad(b.getInt64Ty(), b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), frame, slot));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
@@ -124,7 +144,8 @@ static bool isLegal(BinaryKind kind, Type element) {
 static LogicalResult checkViews(Operation *op, ProgramOp program) {
   for (Value operand : op->getOperands()) {
     auto argument = dyn_cast<BlockArgument>(operand);
-    if (isa<ViewType>(operand.getType()) && (!isa<LoadOp, StoreOp>(op) || !argument || argument.getOwner() != &program.getBody().front()))
+    if (isa<ViewType>(operand.getType()) && (!isa<LoadOp, StoreOp, AtomicOp, CompareExchangeOp, ScatterReduceOp>(op) || !argument ||
+                                             argument.getOwner() != &program.getBody().front()))
       return op->emitOpError("takes a view that is not an argument of the program");
   }
   for (Type type : op->getResultTypes())
@@ -132,6 +153,28 @@ static LogicalResult checkViews(Operation *op, ProgramOp program) {
   for (Region &region : op->getRegions())
     for (Type type : region.getArgumentTypes())
       if (!isScalarType(type) && !isa<FragmentType>(type)) return op->emitOpError("takes a value of type ") << type;
+  return success();
+}
+
+static LogicalResult checkCombine(Region &combine) {
+  for (Operation &inner : combine.front().without_terminator()) {
+    bool scalar = isa<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, ConstantOp>(inner) &&
+                  !isa<FragmentType>(inner.getResult(0).getType());
+    if (!scalar) return inner.emitOpError("cannot stand in a combine region on this target");
+  }
+  return success();
+}
+
+static LogicalResult checkAtomic(AtomicOp atomic) {
+  AtomicKind kind = atomic.getKind();
+  MemoryOrder order = atomic.getOrder();
+  Type element = elementType(atomic.getValue().getType());
+  if (llvm::is_contained({AtomicKind::And, AtomicKind::Or, AtomicKind::Xor}, kind) && isa<FloatType>(element))
+    return atomic.emitOpError("'") << stringifyAtomicKind(kind) << "' is not defined on " << element;
+  MemoryOrder own = kind == AtomicKind::Load ? MemoryOrder::Acquire : MemoryOrder::Release;
+  if ((kind == AtomicKind::Load || kind == AtomicKind::Store) && order != MemoryOrder::Relaxed && order != own)
+    return atomic.emitOpError("'") << stringifyAtomicKind(kind) << "' is relaxed or " << stringifyMemoryOrder(own) << ", not "
+                                   << stringifyMemoryOrder(order);
   return success();
 }
 
@@ -147,21 +190,16 @@ static LogicalResult checkOp(Operation *op) {
         if (isLegal(binary.getKind(), element)) return success();
         return binary.emitOpError("'") << stringifyBinaryKind(binary.getKind()) << "' is not defined on " << element;
       })
-      .Case<ReduceOp>([](ReduceOp reduce) -> LogicalResult {
-        for (Operation &inner : reduce.getCombine().front().without_terminator()) {
-          bool scalar = isa<UnaryOp, BinaryOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, ConstantOp>(inner) &&
-                        !isa<FragmentType>(inner.getResult(0).getType());
-          if (!scalar) return inner.emitOpError("cannot stand in a combine region on this target");
-        }
-        return success();
-      })
+      .Case<ReduceOp, ScanOp, ScatterReduceOp>([](auto structured) { return checkCombine(structured.getCombine()); })
+      .Case<AtomicOp>([](AtomicOp atomic) { return checkAtomic(atomic); })
       .Case<ContractOp>([](ContractOp contract) -> LogicalResult {
         Type operand = elementType(contract.getLhs().getType()), sum = elementType(contract.getResult().getType());
         if (isa<FloatType>(operand) == isa<FloatType>(sum)) return success();
         return contract.emitOpError("does not multiply ") << operand << " into " << sum;
       })
-      .Case<LanesOp, LoadOp, StoreOp, FenceOp, ConstantOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp, GroupOp,
-            YieldOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>([](Operation *) { return success(); })
+      .Case<LanesOp, LoadOp, StoreOp, FenceOp, PickOp, CompareExchangeOp, ConstantOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp,
+            BroadcastOp, TransposeOp, GroupOp, YieldOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(
+          [](Operation *) { return success(); })
       .Default([](Operation *other) { return other->emitOpError("has no form on this target"); });
 }
 

@@ -47,8 +47,8 @@ class Expression:
         self.parameters = frozenset(value for kind, value, _ in program if kind == "parameter")
         self.constant = self.evaluate({}, {}) if not self.symbols and not self.parameters else None
 
-    def evaluate(self, symbols, parameters=None) -> int:
-        """The value under these bindings (name -> int). ExpressionError where a name has none."""
+    def evaluate(self, symbols, parameters=None, number=int) -> int:
+        """The value under these bindings (name -> int). ExpressionError where a name has none. `number` converts each leaf."""
         stack = []
         for kind, value, arity in self._program:
             if kind == "int":
@@ -61,7 +61,7 @@ class Expression:
                 bound = (symbols if kind == "symbol" else parameters or {}).get(value)
                 if bound is None:
                     raise ExpressionError(f"{kind} {value!r} has no value in {self.text}")
-                stack.append(int(bound))
+                stack.append(number(bound))
         return stack[0]
 
 

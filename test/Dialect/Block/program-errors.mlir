@@ -200,3 +200,39 @@ block.kernel @k interface [] checks [] overlaps [] {
     }
   }
 }
+
+// -----
+
+block.kernel @k interface [] checks [] overlaps [] {
+  // expected-error @below {{C11: workspace 'w' has no element type of the language}}
+  block.program @p privates [] workspaces [#block.workspace<"w", i7, [4]>] parameters [] (%w: !block.view<i7, 1>) {}
+}
+
+// -----
+
+// Workspaces follow the private values.
+block.kernel @k interface [] checks [] overlaps [] {
+  // expected-error @below {{C2: argument 0 has type '!block.view<f32, 1>', expected 'index'}}
+  block.program @p privates ["M"] workspaces [#block.workspace<"w", f32, [4]>] parameters [] (%w: !block.view<f32, 1>, %M: index) {}
+}
+
+// -----
+
+block.kernel @k interface [] checks [] overlaps [] {
+  // expected-error @below {{C2: argument 0 has type '!block.view<f32, 1>', expected '!block.view<f32, 2>'}}
+  block.program @p privates [] workspaces [#block.workspace<"w", f32, [4, "M"]>] parameters [] (%w: !block.view<f32, 1>) {}
+}
+
+// -----
+
+block.kernel @k interface [] checks [] overlaps [] {
+  // expected-error @below {{C1: expected 1 arguments, got 0}}
+  block.program @p privates [] workspaces [#block.workspace<"w", f32, [4]>] parameters [] () {}
+}
+
+// -----
+
+block.kernel @k interface [] checks [] overlaps [] {
+  // expected-error @below {{C9: parameter 'BM' is not declared by the program}}
+  block.program @p privates [] workspaces [#block.workspace<"w", f32, [BM]>] parameters [] (%w: !block.view<f32, 1>) {}
+}

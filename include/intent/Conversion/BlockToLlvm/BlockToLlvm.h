@@ -12,8 +12,8 @@ namespace intent::block {
 /// configurations has only row 0. Failure is reported on the program.
 mlir::FailureOr<llvm::StringMap<int64_t>> configurationRow(ProgramOp program, uint32_t row);
 
-/// Replaces every parameter in the program by its value: fragment extents and group sizes become constants over launch
-/// symbols, `block.param` becomes a constant. Fails (with a diagnostic) if a parameter has no value or an extent is
+/// Replaces every parameter in the program by its value: fragment extents, group sizes and workspace extents become
+/// constants over launch symbols, `block.param` becomes a constant. Fails (with a diagnostic) if a parameter has no value or an extent is
 /// not positive or too large.
 mlir::LogicalResult bindParameters(ProgramOp program, const llvm::StringMap<int64_t> &values);
 
@@ -33,7 +33,8 @@ struct ViewFacts {
 /// The native function of one bound program:
 ///   void NAME(const int64_t *frame, int64_t begin, int64_t end, char *arena)
 /// runs the instances [begin, end) of the linear program space. `frame` holds, in order: for each public argument the
-/// address and then the strides of a view or the value bits of a scalar; the private values; the sizes of the groups.
+/// address and then the strides of a view or the value bits of a scalar; the private values; for each workspace its
+/// address and strides (of which only those that depend on the launch are read); the sizes of the groups.
 /// `arena` is 64-byte aligned scratch of `arenaBytes`, private to the call.
 struct HostFunction {
   std::unique_ptr<llvm::Module> module;

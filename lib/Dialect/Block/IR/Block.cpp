@@ -1,6 +1,7 @@
 #include "intent/Dialect/Block/IR/Block.h"
 
 #include "intent/IR/Body.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -259,6 +260,14 @@ Type fragmentOrScalar(Type element, ArrayRef<ExprAttr> extents) {
 }
 
 Type withElement(Type type, Type element) { return fragmentOrScalar(element, extentsOf(type)); }
+
+void adoptConstants(Operation *root) {
+  root->walk([](arith::ConstantOp op) {
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(ConstantOp::create(builder, op.getLoc(), op.getType(), op.getValue()).getResult());
+    op.erase();
+  });
+}
 
 std::optional<BinaryKind> builtinCombine(Region &combine) {
   ::mlir::Block &body = combine.front();
