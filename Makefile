@@ -1,6 +1,7 @@
-# make fuzz SEED=1 COUNT=200: random programs, compiled for this machine and compared with the reference.   make nightly: 2000 of them.
+# make fuzz SEED=1 COUNT=200: random programs, compiled for this machine and compared with the reference.
 # make run: the example kernels, compiled, run on this machine and checked.   make test: every suite.
-# Both work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
+# make nightly: an hour of random programs and of mutated inputs.
+# All work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
 PYTHON := .venv/bin/python
 
 .PHONY: run test build bench fuzz nightly format clean
@@ -29,9 +30,11 @@ fuzz:
 	@scripts/build.sh
 	@INTENT_LIBRARY_DIR=build/lib PYTHONPATH=python:python/tests $(PYTHON) -m generator --seed $(SEED) --count $(COUNT)
 
-# Other programs every day; a failing one prints how to run it again.
+# Programs and inputs of another day each time; what fails says how to run it again.
 nightly:
-	@$(MAKE) --no-print-directory fuzz SEED=$$(date +%Y%m%d)0000 COUNT=2000
+	@scripts/setup.sh --tests
+	@scripts/build.sh
+	@$(PYTHON) scripts/run_nightly.py
 
 format:
 	@test -x .venv/bin/clang-format || $(PYTHON) -m pip install -qq clang-format==22.1.8

@@ -104,6 +104,7 @@ void DiagnosticLog::addMlir(Diagnostic &diagnostic) {
   // A note "detail KEY: VALUE" fills a field of the error class; other notes are for people.
   json::Array notes;
   json::Object details;
+  std::string operation;
   for (Diagnostic &note : diagnostic.getNotes()) {
     std::string noteText = note.str();
     StringRef rest = noteText;
@@ -113,9 +114,18 @@ void DiagnosticLog::addMlir(Diagnostic &diagnostic) {
       details[json::fixUTF8(key)] = value.getAsInteger(10, number) ? json::Value(json::fixUTF8(value)) : json::Value(number);
       continue;
     }
-    if (rest.starts_with("see current operation: ")) continue; // our IR, not the author's
+    if (rest.starts_with("see current operation: ")) {
+      // Our IR is not the author's, but a target error says which operation it is about.
+      StringRef name = rest.split('"').second.split('"').first;
+      if (status == Status::TargetError && !name.empty()) operation = name.str();
+      continue;
+    }
     notes.push_back(positioned(rest, findPosition(note.getLocation()), false));
   }
+  if (!operation.empty()) details.try_emplace("operation", json::fixUTF8(operation));
+  for (DiagnosticArgument &missing : diagnostic.getMetadata())
+    if (missing.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Attribute)
+      if (auto feature = dyn_cast<StringAttr>(missing.getAsAttribute())) details["feature"] = feature.getValue();
   if (first == Status::Success) first = status;
   entries.push_back(entry(status, category, positioned(message, at, true), std::move(notes), std::move(details)));
 }

@@ -2,6 +2,7 @@
 #include "Pipeline.h"
 
 #include "intent/Target/Capabilities.h"
+#include "intent/Target/Triton/Triton.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -187,6 +188,13 @@ static void addCandidates(block::ProgramOp program, block::TargetAttr target, js
   }
 }
 
+// Why the provider rejects a tuple whose values, for the columns that are left, are `row`.
+static std::string providerReason(block::ProgramOp program, ArrayRef<int64_t> row, StringRef provider) {
+  if (provider == "triton")
+    if (std::optional<std::string> reason = triton::rejectTritonRow(program, row)) return *reason;
+  return "the legalisation for " + provider.str() + " rejects this row";
+}
+
 // A provider's legalisation may drop columns and rows after the shared stages bound them. The fates follow: a row whose
 // tuple is gone was rejected there, and rows that became equal are one candidate.
 static void followProvider(block::ProgramOp program, ProgramConfigurations &configurations, StringRef provider) {
@@ -214,7 +222,10 @@ static void followProvider(block::ProgramOp program, ProgramConfigurations &conf
     if (!index) {
       fate.kind = RowFate::Rejected;
       fate.rule = provider.str() + "_legality";
-      fate.reason = "the legalisation for " + provider.str() + " rejects this row";
+      SmallVector<int64_t> row;
+      for (std::optional<size_t> source : sources)
+        row.push_back(source ? configurations.candidates[fate.candidate][*source] : 0);
+      fate.reason = providerReason(program, row, provider);
       continue;
     }
     fate.candidate = *index;

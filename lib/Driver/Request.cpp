@@ -177,6 +177,24 @@ static bool isForeignWord(StringRef word) {
       .Default(false);
 }
 
+// Where the next token begins: behind white space and comments.
+static size_t skipSpace(StringRef text, size_t i) {
+  while (i < text.size()) {
+    if (text.substr(i).starts_with("//")) i = std::min(text.find('\n', i), text.size());
+    else if (isSpace(text[i])) ++i;
+    else break;
+  }
+  return i;
+}
+
+// `array<i64: ...>` is the one form of arrays that the IR has, with i32 and i1 in properties; the parser of others assumes a width.
+static bool isKnownArray(StringRef text, size_t behind) {
+  size_t i = skipSpace(text, behind);
+  if (i >= text.size() || text[i] != '<') return true; // no attribute: a name, or an error of the parser
+  StringRef element = text.substr(skipSpace(text, i + 1)).take_while([](char c) { return isAlnum(c) || c == '_'; });
+  return element == "i64" || element == "i32" || element == "i1";
+}
+
 std::string intent::driver::refuseIrText(StringRef text) {
   if (text.size() > maxTextBytes) return "expected at most " + std::to_string(maxTextBytes) + " bytes, got " + std::to_string(text.size());
   if (text.starts_with("ML\xefR")) return "expected text, got bytecode";
@@ -203,6 +221,7 @@ std::string intent::driver::refuseIrText(StringRef text) {
         ++i;
       StringRef word = text.slice(begin, i + 1);
       bool bare = begin == 0 || !StringRef(".%@^#!$").contains(text[begin - 1]);
+      if (bare && word == "array" && !isKnownArray(text, i + 1)) return at("this array has no place in this IR");
       if (bare && isForeignWord(word)) return at("'" + word.str() + "' has no place in this IR");
       continue;
     }

@@ -53,6 +53,21 @@ const Dtype *findDtype(Type type) {
 
 bool isScalarType(Type type) { return findDtype(type) != nullptr; }
 
+bool isDefinedOn(UnaryKind kind, Type element) {
+  if (kind == UnaryKind::Not) return !isa<FloatType>(element);
+  return isa<FloatType>(element) || kind == UnaryKind::Neg || kind == UnaryKind::Abs;
+}
+bool isDefinedOn(BinaryKind kind, Type element) {
+  if (llvm::is_contained({BinaryKind::Div, BinaryKind::Pow}, kind)) return isa<FloatType>(element);
+  bool bitwise = llvm::is_contained({BinaryKind::And, BinaryKind::Or, BinaryKind::Xor, BinaryKind::Shl, BinaryKind::Shr}, kind);
+  return !bitwise || !isa<FloatType>(element);
+}
+
+bool mayApproximate(UnaryKind kind, Type element) {
+  return element.isF32() && llvm::is_contained({UnaryKind::Exp2, UnaryKind::Tanh}, kind);
+}
+bool mayApproximate(BinaryKind kind, Type element) { return element.isF32() && kind == BinaryKind::Div; }
+
 bool isUnsignedInteger(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   return integer && (integer.isUnsigned() || integer.getWidth() == 1);

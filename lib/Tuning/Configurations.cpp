@@ -79,15 +79,15 @@ private:
     for (auto parameter : program.getParameters().getAsRange<ParameterAttr>()) {
       if (parameter.getRole() == Role::Coverage) continue;
       StringRef symbol = parameter.getSymbol();
-      if (parameter.getDomain().empty()) return program.emitError() << "parameter '" << symbol << "' has an empty domain";
+      if (parameter.getDomain().empty()) return program.emitError() << "configuration: parameter '" << symbol << "' has an empty domain";
       Binding binding{parameter, std::nullopt, nullptr};
       if (parameter.getColumn()) {
         binding.column = tables.schema->columnIndex(parameter.getColumn());
         if (!binding.column)
-          return program.emitError() << "parameter '" << symbol << "' takes column " << parameter.getColumn()
+          return program.emitError() << "configuration: parameter '" << symbol << "' takes column " << parameter.getColumn()
                                      << ", which the table of provider '" << tables.schema->provider << "' does not have";
       } else if (parameter.getDomain().size() != 1) {
-        return program.emitError() << "parameter '" << symbol << "' has neither a column nor a single value";
+        return program.emitError() << "configuration: parameter '" << symbol << "' has neither a column nor a single value";
       }
       bindings.push_back(binding);
     }

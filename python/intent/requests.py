@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from . import cache, native, targets
 from .errors import ConfigurationError
 
 REQUEST_SCHEMA = 1
+_MOST_TABLE_BYTES = 1 << 20  # as lib/Tuning/Tables.cpp
 LOWER_COMPILE_TIMEOUT = 60.0
 NUMERICS = ("source", "relaxed_normalization")
 
@@ -127,7 +129,11 @@ def _path(tuning_config):
 
 
 def _contents(path) -> bytes:
+    """The bytes of a table. What is no file, or too large for a table, is not read: the compiler refuses it, so that no entry gets this key."""
     try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_TABLE_BYTES:
+            return b"no table"
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise ConfigurationError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from error

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import sys
 
 import pytest
 
@@ -142,3 +143,31 @@ def test_a_failure_is_compiled_again(compilations):
         with pytest.raises(intent.LanguageError):
             intent.generate(k, "triton:sm_90")
         assert compilations() == 1
+
+
+def test_launches_and_warm_compilations_read_no_table(compilations, tables):
+    import numpy as np
+
+    k = programs.kernel(*SCALE)
+    compiled = intent.compile(k)
+    program = intent.generate(k, "triton:sm_90")
+    opened = watch_opens(set(tables.values()))
+    y = np.zeros(3, np.float32)
+    for _ in range(2):
+        compiled(np.ones(3, np.float32), y)
+    program.materialize()
+    assert opened() == 0 and (y == 2).all()
+    # A repeated compilation compares the table's size and time, and its content where an entry on disk is looked up.
+    assert intent.compile(k) is compiled and opened() == 0
+
+
+def watch_opens(paths):
+    """A function that gives how many times this process has opened one of the files since."""
+    seen = [0]
+
+    def hook(event, arguments):
+        if event == "open" and str(arguments[0]) in paths:
+            seen[0] += 1
+
+    sys.addaudithook(hook)
+    return lambda: seen[0]

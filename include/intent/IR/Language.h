@@ -22,6 +22,14 @@ llvm::StringRef dtypeName(mlir::Type type);
 /// The scalar type of an author's spelling; null if there is none.
 mlir::Type parseDtype(mlir::MLIRContext *context, llvm::StringRef name);
 
+/// True if the function has a meaning on elements of that scalar type.
+bool isDefinedOn(UnaryKind kind, mlir::Type element);
+bool isDefinedOn(BinaryKind kind, mlir::Type element);
+
+/// True if the function has an approximate form on elements of that scalar type.
+bool mayApproximate(UnaryKind kind, mlir::Type element);
+bool mayApproximate(BinaryKind kind, mlir::Type element);
+
 /// Bytes that one element takes in memory; `i1` takes one, `index` eight.
 unsigned storageBytes(mlir::Type type);
 

@@ -55,6 +55,9 @@ bool featureAllows(block::TargetAttr target, llvm::StringRef feature, llvm::Stri
 /// error can offer instead.
 llvm::SmallVector<llvm::StringRef> architecturesWith(llvm::StringRef provider, llvm::StringRef feature, llvm::StringRef item);
 
+/// Names the feature that a "hardware capability: " error misses, for whoever reads the error as data.
+void nameFeature(mlir::InFlightDiagnostic &error, llvm::StringRef feature);
+
 /// The target of a module, or null.
 block::TargetAttr targetOf(mlir::Operation *op);
 

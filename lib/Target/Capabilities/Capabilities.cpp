@@ -335,6 +335,11 @@ SmallVector<StringRef> intent::architecturesWith(StringRef provider, StringRef n
   return result;
 }
 
+void intent::nameFeature(InFlightDiagnostic &error, StringRef feature) {
+  if (Diagnostic *diagnostic = error.getUnderlyingDiagnostic())
+    diagnostic->getMetadata().emplace_back(StringAttr::get(diagnostic->getLocation().getContext(), feature));
+}
+
 block::TargetAttr intent::targetOf(Operation *op) {
   for (; op; op = op->getParentOp())
     if (auto target = op->getAttrOfType<block::TargetAttr>(targetAttributeName)) return target;

@@ -138,6 +138,7 @@ LogicalResult verifyDtype(Operation *op, Type type, StringRef feature, StringRef
   InFlightDiagnostic error = capability(op) << "the target " << target.getArch().getValue() << " has no " << name << " " << what;
   SmallVector<StringRef> others = architecturesWith("triton", feature, name);
   if (!others.empty()) error << " (" << llvm::join(others, ", ") << " have)";
+  nameFeature(error, feature);
   return error;
 }
 
@@ -266,15 +267,21 @@ LogicalResult filterRows(ProgramOp program) {
   ConfigurationSetAttr set = program.getConfigurationsAttr();
   if (!set || set.getRows().empty()) return success();
   SmallVector<Attribute> kept;
-  std::optional<Rejection> first;
+  SmallVector<Rejection> rejections;
   for (Attribute row : set.getRows()) {
     std::optional<Rejection> rejection = reject(program, cast<DenseI64ArrayAttr>(row).asArrayRef());
     if (!rejection) kept.push_back(row);
-    else if (!first) first = rejection;
+    else rejections.push_back(std::move(*rejection));
   }
   if (kept.empty()) {
-    InFlightDiagnostic error = (first->hardware ? capability(first->op) : surface(first->op))
-                               << "no configuration row is legal: " << first->reason;
+    InFlightDiagnostic error = rejections[0].op->emitError("configuration: no configuration row is legal: ") << rejections[0].reason;
+    for (auto [row, rejection] : llvm::zip_equal(set.getRows(), rejections)) {
+      Diagnostic &note = error.attachNote();
+      llvm::interleaveComma(llvm::zip_equal(set.getColumns(), cast<DenseI64ArrayAttr>(row).asArrayRef()), note,
+                            [&](auto entry) { note << cast<StringAttr>(std::get<0>(entry)).getValue() << " = " << std::get<1>(entry); });
+      note << ": " << rejection.reason;
+    }
+    if (std::optional<StringRef> family = program.getFamily()) error.attachNote() << "detail family: " << *family;
     return error;
   }
   program.setConfigurationsAttr(

@@ -72,7 +72,7 @@ def read(metadata) -> Interface:
         selectors = [guard for variant in variants for guard in (variant.get("guard"), *(variant.get("coverage") or {}).values())]
         selectors += [entry.get("where") for entry in metadata.get("candidates") or ()]
         return Interface(parameters, checks, overlaps, guards, tuple(parse(text) for text in selectors if text is not None))
-    except (KeyError, TypeError, ValueError, ExpressionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, ExpressionError) as error:
         raise InternalError(f"malformed interface metadata: {type(error).__name__}: {error}") from error
 
 
@@ -88,8 +88,11 @@ def _parameter(entry):
     strides = entry.get("strides") or None
     if entry["access"] not in ("in", "out", "inout"):
         raise ValueError(f"unknown access {entry['access']!r}")
+    alias = entry.get("alias") or None
+    if not isinstance(entry["name"], str) or not isinstance(alias, (str, type(None))):
+        raise TypeError(f"a parameter's name and alias group are strings, got {entry['name']!r} and {alias!r}")
     return View(entry["name"], dtype, tuple(_extent(item) for item in entry["shape"]), entry["access"], bool(entry.get("noalias")),
-                entry.get("alias") or None, strides and tuple(None if item is None else _extent(item) for item in strides))
+                alias, strides and tuple(None if item is None else _extent(item) for item in strides))
 
 
 def _extent(item) -> Expression:

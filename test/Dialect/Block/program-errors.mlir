@@ -125,7 +125,7 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
 block.kernel @k interface [] checks [] overlaps [] {
   block.program @p privates [] parameters [] () {
     // expected-error @below {{C9: parameter 'BM' is not declared by the program}}
-    block.group size(ceil_div("M", BM)) {
+    block.group size(ceil_div(8, BM)) {
     ^bb0(%p: index):
     }
   }

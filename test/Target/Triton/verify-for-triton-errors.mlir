@@ -11,7 +11,8 @@ block.kernel @short interface [] checks [] overlaps [] {
       %a = block.broadcast %zero [] : f16 to !block.fragment<f16, [16, BK]>
       %b = block.broadcast %zero [] : f16 to !block.fragment<f16, [BK, 16]>
       %c = block.broadcast %sum [] : f32 to !block.fragment<f32, [16, 16]>
-      // expected-error @below {{provider surface: no configuration row is legal: the inner extent 8 of a contraction is below 16}}
+      // expected-error @below {{configuration: no configuration row is legal: the inner extent 8 of a contraction is below 16}}
+      // expected-note @below {{BK = 8: the inner extent 8 of a contraction is below 16}}
       %d = block.contract %a, %b, %c : !block.fragment<f16, [16, BK]>, !block.fragment<f16, [BK, 16]> -> !block.fragment<f32, [16, 16]>
     }
   }
@@ -84,7 +85,8 @@ block.kernel @operands interface [] checks [] overlaps [] {
 
 module attributes {block.target = #block.target<"triton", "sm_80", {max_ctas = 1 : i64}>} {
 block.kernel @clusters interface [] checks [] overlaps [] {
-  // expected-error @below {{hardware capability: no configuration row is legal: NUM_CTAS = 2 is above the target's 1}}
+  // expected-error @below {{configuration: no configuration row is legal: NUM_CTAS = 2 is above the target's 1}}
+  // expected-note @below {{NUM_CTAS = 2: NUM_CTAS = 2 is above the target's 1}}
   block.program @main privates [] parameters [#block.parameter<"NUM_CTAS", provider, int domain = [1, 2] column = "NUM_CTAS">]
       configurations #block.configurations<["NUM_CTAS"], [array<i64: 2>]> () {
     block.group size(1) {

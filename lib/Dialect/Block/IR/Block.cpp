@@ -1,5 +1,6 @@
 #include "intent/Dialect/Block/IR/Block.h"
 
+#include "intent/IR/Body.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,6 +17,12 @@ static ParseResult parseExpr(OpAsmParser &parser, ExprAttr &expr) {
   return success();
 }
 static void printExpr(OpAsmPrinter &p, Operation *, ExprAttr expr) { expr.printInline(p.getStream()); }
+
+// The `custom<Body>` directive: a region that ends with `block.yield`; `custom<OpenBody>`: one without a terminator.
+static ParseResult parseBody(OpAsmParser &parser, Region &region) { return parseRegionBody(parser, region, YieldOp::getOperationName()); }
+static void printBody(OpAsmPrinter &p, Operation *, Region &region) { printRegionBody(p, region, true); }
+static ParseResult parseOpenBody(OpAsmParser &parser, Region &region) { return parseRegionBody(parser, region, ""); }
+static void printOpenBody(OpAsmPrinter &p, Operation *, Region &region) { printRegionBody(p, region, false); }
 
 // The list directives of attribute formats.
 static ParseResult parseExprList(AsmParser &parser, SmallVector<ExprAttr> &list) {
@@ -176,8 +183,9 @@ void ProgramOp::print(OpAsmPrinter &p) {
   p << " parameters " << getParameters();
   if (ConfigurationSetAttr configurations = getConfigurationsAttr()) p << " configurations " << configurations;
   if (StringAttr family = getFamilyAttr()) p << " family " << family;
-  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getGuardAttrName(), getPrivatesAttrName(),
-                                                           getWorkspacesAttrName(), getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                     {getSymNameAttrName(), getGuardAttrName(), getPrivatesAttrName(), getWorkspacesAttrName(),
+                                      getParametersAttrName(), getConfigurationsAttrName(), getFamilyAttrName()});
   p << ' ';
   p << "(";
   llvm::interleaveComma(getBody().getArguments(), p, [&](BlockArgument a) { p.printRegionArgument(a); });

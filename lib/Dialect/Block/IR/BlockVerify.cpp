@@ -1,5 +1,5 @@
 // Checks that the op definitions cannot state. One label a constraint; each has a negative test.
-#include "intent/Dialect/Block/IR/Block.h"
+#include "BlockLaunch.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -21,7 +21,7 @@ LogicalResult KernelOp::verify() {
     if (name.empty() || !names.insert(name).second)
       return emitOpError("C2: interface name '") << name.getValue() << "' is empty or repeated";
   }
-  return success();
+  return verifyInterfaceArithmetic(*this);
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -53,6 +53,8 @@ static LogicalResult verifyConfigurations(ProgramOp program, const llvm::StringS
   return success();
 }
 
+LogicalResult ProgramOp::verify() { return verifyProgramArithmetic(*this); }
+
 LogicalResult ProgramOp::verifyRegions() {
   auto kernel = cast<KernelOp>((*this)->getParentOp());
   ArrayAttr workspaces = getWorkspacesAttr();
@@ -64,7 +66,8 @@ LogicalResult ProgramOp::verifyRegions() {
     Type type;
     if (i >= publics + getPrivates().size()) {
       auto space = cast<WorkspaceAttr>(workspaces[i - publics - getPrivates().size()]);
-      if (!isScalarType(space.getElement())) return emitOpError("C11: workspace '") << space.getName().getValue() << "' has no element type of the language";
+      if (!isScalarType(space.getElement()))
+        return emitOpError("C11: workspace '") << space.getName().getValue() << "' has no element type of the language";
       type = ViewType::get(getContext(), space.getElement(), space.getShape().size());
     } else if (i >= publics) type = IndexType::get(getContext());
     else if (auto view = dyn_cast<ViewArgumentAttr>(kernel.getInterface()[i]))
@@ -90,6 +93,8 @@ LogicalResult ProgramOp::verifyRegions() {
     if (unknown) return op->emitOpError("C9: parameter '") << unknown.getValue() << "' is not declared by the program";
     return success();
   };
+  for (auto value : getPrivates().getAsRange<ExprAttr>())
+    if (failed(checkParameters(*this, value))) return failure();
   if (workspaces)
     for (auto space : workspaces.getAsRange<WorkspaceAttr>())
       for (ExprAttr extent : space.getShape())
@@ -203,6 +208,30 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+LogicalResult UnaryOp::verify() {
+  Type element = elementType(getValue().getType());
+  if (!isDefinedOn(getKind(), element))
+    return emitOpError("C1: ") << stringifyUnaryKind(getKind()) << " does not take " << dtypeName(element);
+  if (getFlushToZero() && !getApproximate()) return emitOpError("C2: ftz needs approximate");
+  if (getApproximate() && !mayApproximate(getKind(), element)) return emitOpError("C3: only f32 exp2 and tanh may be approximate");
+  return success();
+}
+
+LogicalResult BinaryOp::verify() {
+  Type element = elementType(getLhs().getType());
+  if (!isDefinedOn(getKind(), element))
+    return emitOpError("C1: ") << stringifyBinaryKind(getKind()) << " does not take " << dtypeName(element);
+  if (getFlushToZero() && !getApproximate()) return emitOpError("C2: ftz needs approximate");
+  if (getApproximate() && !mayApproximate(getKind(), element)) return emitOpError("C3: only f32 div may be approximate");
+  return success();
+}
+
+LogicalResult FmaOp::verify() {
+  Type element = elementType(getA().getType());
+  if (!isa<FloatType>(element)) return emitOpError("C1: fma does not take ") << dtypeName(element);
+  return success();
+}
+
 LogicalResult CompareOp::verify() {
   Type expected = withElement(getLhs().getType(), IntegerType::get(getContext(), 1));
   if (getResult().getType() != expected) return emitOpError("C1: expected a result of type ") << expected;
@@ -257,8 +286,7 @@ LogicalResult TransposeOp::verify() {
 //===- structured operations ---------------------------------------------------------------------------===//
 
 // Fragments of one shape, and a region that combines their elements. `results` is the extents of each result.
-static LogicalResult verifyCombining(Operation *op, ValueRange values, ValueRange identities, Region &combine,
-                                     ArrayRef<ExprAttr> results) {
+static LogicalResult verifyCombining(Operation *op, ValueRange values, ValueRange identities, Region &combine, ArrayRef<ExprAttr> results) {
   size_t count = values.size();
   ArrayRef<ExprAttr> full = extentsOf(values[0].getType());
   ::mlir::Block &body = combine.front();

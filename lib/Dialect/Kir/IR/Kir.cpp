@@ -1,5 +1,6 @@
 #include "intent/Dialect/Kir/IR/Kir.h"
 
+#include "intent/IR/Body.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -7,6 +8,10 @@
 using namespace mlir;
 using namespace intent;
 using namespace intent::kir;
+
+// The `custom<Body>` directive: a region that ends with `kir.yield`.
+static ParseResult parseBody(OpAsmParser &parser, Region &region) { return parseRegionBody(parser, region, YieldOp::getOperationName()); }
+static void printBody(OpAsmPrinter &p, Operation *, Region &region) { printRegionBody(p, region, true); }
 
 #include "intent/Dialect/Kir/IR/KirDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES

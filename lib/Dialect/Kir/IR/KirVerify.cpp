@@ -8,7 +8,6 @@ using namespace mlir;
 using namespace intent;
 using namespace intent::kir;
 
-static bool isFloat(Type element) { return isa<FloatType>(element); }
 
 //===- kernel ------------------------------------------------------------------------------------------===//
 
@@ -184,23 +183,19 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 LogicalResult UnaryOp::verify() {
   Type element = elementType(getValue().getType());
-  bool any = llvm::is_contained({UnaryKind::Neg, UnaryKind::Abs}, getKind());
-  if (getKind() == UnaryKind::Not ? isFloat(element) : (!any && !isFloat(element)))
+  if (!isDefinedOn(getKind(), element))
     return emitOpError("C1: ") << stringifyUnaryKind(getKind()) << " does not take " << dtypeName(element);
   if (getFlushToZero() && !getApproximate()) return emitOpError("C2: ftz needs approximate");
-  if (getApproximate() && (!element.isF32() || !llvm::is_contained({UnaryKind::Exp2, UnaryKind::Tanh}, getKind())))
-    return emitOpError("C3: only f32 exp2 and tanh may be approximate");
+  if (getApproximate() && !mayApproximate(getKind(), element)) return emitOpError("C3: only f32 exp2 and tanh may be approximate");
   return success();
 }
 
 LogicalResult BinaryOp::verify() {
   Type element = elementType(getLhs().getType());
-  bool floatOnly = llvm::is_contained({BinaryKind::Div, BinaryKind::Pow}, getKind());
-  bool bitwise = llvm::is_contained({BinaryKind::And, BinaryKind::Or, BinaryKind::Xor, BinaryKind::Shl, BinaryKind::Shr}, getKind());
-  if ((floatOnly && !isFloat(element)) || (bitwise && isFloat(element)))
+  if (!isDefinedOn(getKind(), element))
     return emitOpError("C1: ") << stringifyBinaryKind(getKind()) << " does not take " << dtypeName(element);
   if (getFlushToZero() && !getApproximate()) return emitOpError("C2: ftz needs approximate");
-  if (getApproximate() && (!element.isF32() || getKind() != BinaryKind::Div)) return emitOpError("C3: only f32 div may be approximate");
+  if (getApproximate() && !mayApproximate(getKind(), element)) return emitOpError("C3: only f32 div may be approximate");
   return success();
 }
 

@@ -18,7 +18,7 @@ def Block_KernelOp : Block_Op<"kernel", [IsolatedFromAbove, Symbol, SymbolTable,
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$interface, TypedArrayAttrBase<Block_CheckAttr, "checks">:$checks,
                        TypedArrayAttrBase<Block_OverlapAttr, "overlaps">:$overlaps);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `interface` $interface `checks` $checks `overlaps` $overlaps $body attr-dict";
+  let assemblyFormat = "$sym_name `interface` $interface `checks` $checks `overlaps` $overlaps custom<OpenBody>($body) attr-dict";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -44,6 +44,7 @@ def Block_ProgramOp : Block_Op<"program", [IsolatedFromAbove, Symbol, NoTerminat
     ::mlir::Attribute getInterfaceOf(unsigned i);
     unsigned getNumPublicArguments();
   }];
+  let hasVerifier = 1;
 }
 def Block_GroupOp : Block_Op<"group", [NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
   let summary = "one execution group: a segment of the linear program space with one body";
@@ -58,7 +59,7 @@ def Block_GroupOp : Block_Op<"group", [NoTerminator, SingleBlock, HasParent<"Pro
   }];
   let arguments = (ins Block_ExprAttr:$size, OptionalAttr<TypedArrayAttrBase<Block_CoverAttr, "covers">>:$covers);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`size` `` `(` custom<Expr>($size) `)` (`covers` $covers^)? $body attr-dict";
+  let assemblyFormat = "`size` `` `(` custom<Expr>($size) `)` (`covers` $covers^)? custom<OpenBody>($body) attr-dict";
   let hasRegionVerifier = 1;
 }
 def Block_YieldOp : Block_Op<"yield", [Pure, Terminator]> {
@@ -115,7 +116,7 @@ def Block_ScatterReduceOp : Block_Op<"scatter_reduce", [AttrSizedOperandSegments
   let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes $combine attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
+  let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes custom<Body>($combine) attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
   let hasVerifier = 1;
 }
 def Block_AtomicOp : Block_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -158,6 +159,7 @@ def Block_UnaryOp : Block_Op<"unary", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins Intent_UnaryKind:$kind, Block_Value:$value, UnitAttr:$approximate, UnitAttr:$flush_to_zero);
   let results = (outs Block_Value:$result);
   let assemblyFormat = "$kind $value (`approximate` $approximate^)? (`ftz` $flush_to_zero^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 def Block_BinaryOp : Block_Op<"binary", [Pure, SameOperandsAndResultType]> {
   let summary = "element-wise function of two operands of one type";
@@ -165,6 +167,7 @@ def Block_BinaryOp : Block_Op<"binary", [Pure, SameOperandsAndResultType]> {
   let results = (outs Block_Value:$result);
   let assemblyFormat = "$kind $lhs `,` $rhs (`approximate` $approximate^)? (`ftz` $flush_to_zero^)? attr-dict `:` type($lhs)";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 def Block_CompareOp : Block_Op<"compare", [Pure, SameTypeOperands]> {
   let summary = "element-wise comparison";
@@ -178,6 +181,7 @@ def Block_FmaOp : Block_Op<"fma", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins Block_Value:$a, Block_Value:$b, Block_Value:$c);
   let results = (outs Block_Value:$result);
   let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a)";
+  let hasVerifier = 1;
 }
 def Block_SelectOp : Block_Op<"select", [Pure, AllTypesMatch<["trueValue", "falseValue", "result"]>]> {
   let summary = "element-wise choice; condition is a scalar or has the result's extents";
@@ -236,7 +240,7 @@ def Block_ReduceOp : Block_Op<"reduce", [Pure, AttrSizedOperandSegments, SingleB
   let arguments = (ins Variadic<Block_FragmentType>:$values, Variadic<Intent_Scalar>:$identities, I64Attr:$axis);
   let results = (outs Variadic<Block_Value>:$results);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axis` $axis $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axis` $axis custom<Body>($combine) attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
   let hasVerifier = 1;
 }
 def Block_ScanOp : Block_Op<"scan", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -248,7 +252,7 @@ def Block_ScanOp : Block_Op<"scan", [Pure, AttrSizedOperandSegments, SingleBlock
   let arguments = (ins Variadic<Block_FragmentType>:$values, Variadic<Intent_Scalar>:$identities, I64Attr:$axis, UnitAttr:$reverse);
   let results = (outs Variadic<Block_FragmentType>:$results);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axis` $axis (`reverse` $reverse^)? $combine attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` `axis` $axis (`reverse` $reverse^)? custom<Body>($combine) attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
 def Block_PickOp : Block_Op<"pick", [Pure]> {

@@ -118,7 +118,7 @@ def Kir_ScatterReduceOp : Kir_Op<"scatter_reduce", [SingleBlockImplicitTerminato
   let description = "The region is associative and commutative and combines scalars: what the destination holds, then the element.";
   let arguments = (ins Kir_Value:$value, Kir_ViewType:$view, Variadic<Kir_IndexItem>:$indices);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` $combine attr-dict `:` type($value) `,` type($view)";
+  let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` custom<Body>($combine) attr-dict `:` type($value) `,` type($view)";
   let hasVerifier = 1;
 }
 def Kir_AtomicOp : Kir_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -260,7 +260,7 @@ def Kir_ReduceOp : Kir_Op<"reduce", [RecursiveMemoryEffects, AttrSizedOperandSeg
   let arguments = (ins Variadic<Kir_TensorType>:$values, Variadic<Intent_Scalar>:$identities, Variadic<Kir_Value>:$captures, DenseI64ArrayAttr:$axes);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axes` $axes $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axes` $axes custom<Body>($combine) attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
   let hasVerifier = 1;
 }
 def Kir_ScanOp : Kir_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -273,7 +273,7 @@ def Kir_ScanOp : Kir_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegment
   let arguments = (ins Variadic<Kir_TensorType>:$values, Variadic<Intent_Scalar>:$identities, Variadic<Kir_Value>:$captures, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs Variadic<Kir_TensorType>:$results);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? $combine attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? custom<Body>($combine) attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
 def Kir_RegionFoldOp : Kir_Op<"region_fold", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -297,7 +297,7 @@ def Kir_RegionFoldOp : Kir_Op<"region_fold", [RecursiveMemoryEffects, AttrSizedO
   let arguments = (ins Variadic<Kir_TensorType>:$sources, I64Attr:$axis, StrAttr:$slice, Variadic<Kir_Value>:$identities);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$summarize, SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `summarize` $summarize `combine` $combine attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `summarize` custom<Body>($summarize) `combine` custom<Body>($combine) attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
 def Kir_RegionScanOp : Kir_Op<"region_scan", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -310,7 +310,7 @@ def Kir_RegionScanOp : Kir_Op<"region_scan", [RecursiveMemoryEffects, AttrSizedO
   let arguments = (ins Variadic<Kir_TensorType>:$sources, I64Attr:$axis, StrAttr:$slice, Variadic<Kir_Value>:$identities, Variadic<Kir_Value>:$states);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$summarize, SizedRegion<1>:$combine, SizedRegion<1>:$apply, SizedRegion<1>:$emit);
-  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `state` `(` $states `)` `summarize` $summarize `combine` $combine `apply` $apply `emit` $emit attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `states` `(` type($states) `)` `->` `(` type($results) `)`";
+  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `state` `(` $states `)` `summarize` custom<Body>($summarize) `combine` custom<Body>($combine) `apply` custom<Body>($apply) `emit` custom<Body>($emit) attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `states` `(` type($states) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
 def Kir_ContractOp : Kir_Op<"contract", [Pure]> {
@@ -333,7 +333,7 @@ def Kir_ParallelOp : Kir_Op<"parallel", [SingleBlockImplicitTerminator<"YieldOp"
   let summary = "unordered forall over the product of domains, each point once";
   let arguments = (ins Variadic<Kir_DomainType>:$domains);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $domains `:` type($domains) `)` $body attr-dict";
+  let assemblyFormat = "`(` $domains `:` type($domains) `)` custom<Body>($body) attr-dict";
   let hasVerifier = 1;
 }
 def Kir_ForOp : Kir_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
@@ -341,7 +341,7 @@ def Kir_ForOp : Kir_Op<"for", [SingleBlockImplicitTerminator<"YieldOp">, Recursi
   let arguments = (ins Kir_DomainType:$domain, Variadic<Kir_Value>:$inits);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$domain (`carry` `(` $inits^ `:` type($inits) `)`)? $body attr-dict `:` type($domain) (`->` type($results)^)?";
+  let assemblyFormat = "$domain (`carry` `(` $inits^ `:` type($inits) `)`)? custom<Body>($body) attr-dict `:` type($domain) (`->` type($results)^)?";
   let hasVerifier = 1;
 }
 def Kir_WhileOp : Kir_Op<"while", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
@@ -363,7 +363,7 @@ def Kir_WhileOp : Kir_Op<"while", [SingleBlockImplicitTerminator<"YieldOp">, Rec
   let arguments = (ins Variadic<Kir_Value>:$inits);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
-  let assemblyFormat = "(`carry` `(` $inits^ `:` type($inits) `)`)? $condition `do` $body attr-dict (`->` type($results)^)?";
+  let assemblyFormat = "(`carry` `(` $inits^ `:` type($inits) `)`)? custom<Body>($condition) `do` custom<Body>($body) attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;
 }
 def Kir_IfOp : Kir_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
@@ -371,7 +371,7 @@ def Kir_IfOp : Kir_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, Recursive
   let arguments = (ins I1:$condition);
   let results = (outs Variadic<Kir_Value>:$results);
   let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
-  let assemblyFormat = "$condition $thenRegion `else` $elseRegion attr-dict (`->` type($results)^)?";
+  let assemblyFormat = "$condition custom<Body>($thenRegion) `else` custom<Body>($elseRegion) attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;
 }
 
