@@ -1,11 +1,16 @@
 #include "Kernel.h"
 
+#include "Checker.h"
+#include "Interrupt.h"
 #include "ThreadPool.h"
 #include "intent/IR/Language.h"
+#include "intent/Target/Capabilities.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include <numeric>
+#include <random>
 
 using namespace mlir;
 using namespace intent::block;
@@ -86,6 +91,7 @@ llvm::Expected<std::unique_ptr<Kernel>> Kernel::load(StringRef text, uint32_t ro
   }
   if (!result->kernel) return fail("expected one block.kernel in the module");
   result->describeParameters();
+  result->checked = (*result->module)->hasAttr(checkedAttributeName);
   bool known = false;
   for (Operation &op : result->kernel.getBody().front()) {
     auto program = dyn_cast<ProgramOp>(op);
@@ -120,6 +126,8 @@ void Kernel::describeParameters() {
       parameter.name = view.getName();
       parameter.isView = true;
       parameter.shape = view.getShape();
+      parameter.bytes = storageBytes(view.getElement());
+      parameter.isOut = view.getAccess() == Access::Out;
       continue;
     }
     auto scalar = cast<ScalarArgumentAttr>(attribute);
@@ -260,10 +268,11 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
       made->spaces.push_back({space.getName(), space.getShape(), storageBytes(space.getElement()), space.getZeroed()});
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   std::string name = (*jit)->uniqueName();
-  FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext);
+  FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext, checked);
   if (failed(function)) return diagnostics.error("code generation failed");
   if (llvm::Error error = (*jit)->prepare(*function->module)) return error;
   made->arenaBytes = function->arenaBytes;
+  made->accesses = std::move(function->accesses);
   if (form) {
     llvm::Expected<std::string> printed = (*jit)->print(*function->module, *form);
     if (!printed) return printed.takeError();
@@ -334,6 +343,57 @@ llvm::Expected<std::unique_ptr<WorkspaceMemory>> Kernel::provideWorkspaces(Compi
   return memory;
 }
 
+// One instance after the other, in an order that differs from launch to launch, on this thread. Workspaces are not used again.
+llvm::Error Kernel::launchChecked(Compiled &code, Call &call, ArrayRef<intent_host_argument> arguments, const WorkspaceMemory *workspaces,
+                                  int64_t instances, Fault &fault) {
+  std::vector<Checker::Memory> memories;
+  for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
+    Checker::Memory &memory = memories.emplace_back();
+    if (!parameter.isView) continue;
+    memory.name = parameter.name.str();
+    memory.data = static_cast<char *>(argument.data);
+    memory.extents.assign(argument.extents, argument.extents + parameter.shape.size());
+    memory.strides.assign(argument.strides, argument.strides + parameter.shape.size());
+    memory.elementBytes = parameter.bytes;
+    memory.unwritten = parameter.isOut;
+  }
+  memories.resize(memories.size() + variants[call.variant].program.getPrivates().size());
+  for (auto [i, space] : llvm::enumerate(code.spaces)) {
+    Checker::Memory &memory = memories.emplace_back();
+    memory.name = space.name.str();
+    memory.data = static_cast<char *>(workspaces->address(i));
+    memory.strides.resize(space.shape.size());
+    int64_t stride = 1;
+    for (ExprAttr extent : space.shape)
+      memory.extents.push_back(std::max<int64_t>(0, call.evaluate(extent).value_or(0)));
+    for (size_t axis = space.shape.size(); axis-- > 0; stride *= memory.extents[axis])
+      memory.strides[axis] = stride;
+    memory.elementBytes = space.elementBytes;
+    memory.unwritten = !space.zeroed;
+  }
+  Checker checker(code.accesses, std::move(memories));
+  call.frame.push_back(reinterpret_cast<int64_t>(&checker));
+  call.frame.push_back(reinterpret_cast<int64_t>(&Checker::check));
+  constexpr int64_t most = int64_t(1) << 26; // their order is held in memory
+  if (instances > most) return fail("a checked launch runs at most ", most, " instances, this call asks for ", instances);
+  std::vector<int64_t> order(instances);
+  std::iota(order.begin(), order.end(), int64_t(0));
+  static std::atomic<uint64_t> launches{1};
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(launches++));
+  const int64_t *frame = call.frame.data();
+  // The pool's own memory and interruption; one range is one instance here.
+  int64_t next = 0;
+  Outcome outcome = runInstances(instances, code.arenaBytes, false, [&](int64_t begin, int64_t end, char *arena) {
+    for (bool sound = checker.report().empty(); sound && begin < end; ++begin)
+      sound = checker.run(code.code->entry, frame, order[next++], arena);
+  });
+  if (outcome == Outcome::NoMemory) return fail("not enough memory for ", code.arenaBytes, " bytes of scratch");
+  if (outcome == Outcome::Interrupted) return fail("interrupted");
+  if (checker.report().empty()) return llvm::Error::success();
+  fault = Fault::Program;
+  return fail(checker.report());
+}
+
 llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments, Fault &fault) {
   fault = Fault::Library;
   llvm::Expected<Call> call = prepare(arguments);
@@ -351,6 +411,7 @@ llvm::Error Kernel::launch(ArrayRef<intent_host_argument> arguments, Fault &faul
     call->frame.push_back(std::max<int64_t>(0, *value));
     if (llvm::AddOverflow(instances, call->frame.back(), instances)) return fail("the launch has too many instances");
   }
+  if (checked) return launchChecked(**code, *call, arguments, memory->get(), instances, fault);
   // Waking threads costs about as much as this many elements.
   constexpr int64_t worthwhile = 1 << 15;
   bool parallel = call->elements * (variants[call->variant].heavy ? 16 : 1) >= worthwhile;

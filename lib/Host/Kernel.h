@@ -18,8 +18,9 @@ public:
   static llvm::Expected<std::unique_ptr<Kernel>> load(llvm::StringRef text, uint32_t row);
   /// Makes the code of a call; whether it is new.
   llvm::Expected<bool> generate(llvm::ArrayRef<intent_host_argument> arguments);
-  /// Why a call cannot run: for reasons of this library, or because of what the call asks for.
-  enum class Fault { Library, Call };
+  /// Why a call failed: for reasons of this library, because of what the call asks for, or because a checked launch has
+  /// found an error of the program; the message then starts with its place.
+  enum class Fault { Library, Call, Program };
   llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments, Fault &fault);
   llvm::Expected<std::string> emit(Form form, llvm::ArrayRef<intent_host_argument> arguments);
   std::string emitted; ///< the text of the last emit
@@ -34,7 +35,8 @@ private:
     bool isView = false;
     llvm::ArrayRef<block::ExprAttr> shape; ///< of a view
     mlir::StringAttr symbol;               ///< of an integer scalar: its launch symbol
-    unsigned bytes = 0;                    ///< of a scalar
+    unsigned bytes = 0;                    ///< of a scalar, or of a view's element
+    bool isOut = false;                    ///< a view that holds nothing at first
     bool isSigned = false;
   };
   struct Variant {
@@ -55,6 +57,7 @@ private:
       bool zeroed;
     };
     std::vector<Space> spaces;
+    std::vector<block::CheckedAccess> accesses;
     WorkspacePool memory;
   };
   /// One call, evaluated.
@@ -75,6 +78,8 @@ private:
   llvm::Error pickVariant(Call &call);
   /// Memory for the call's workspaces, whose addresses and strides go into the frame; null if it has none.
   llvm::Expected<std::unique_ptr<WorkspaceMemory>> provideWorkspaces(Compiled &code, Call &call);
+  llvm::Error launchChecked(Compiled &code, Call &call, llvm::ArrayRef<intent_host_argument> arguments, const WorkspaceMemory *memory,
+                            int64_t instances, Fault &fault);
   static int64_t readScalar(const Parameter &parameter, const void *data);
   void describeParameters();
   void describeViews(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
@@ -85,6 +90,7 @@ private:
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   block::KernelOp kernel;
+  bool checked = false;
   std::vector<Parameter> parameters;
   std::vector<Variant> variants;
   std::mutex compiling;    ///< guards the context and additions

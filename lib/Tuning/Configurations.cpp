@@ -59,6 +59,7 @@ public:
     if (failed(collectBindings())) return failure();
     for (const std::vector<int64_t> &row : family->second.rows)
       addRow(row);
+    if (llvm::all_of(result.rows, [](const RowFate &fate) { return fate.kind == RowFate::Rejected; })) adjustRows();
     dropNeutralOptions();
     deduplicate();
     if (result.candidates.empty()) return refuse();
@@ -131,6 +132,47 @@ private:
     }
     result.rows.push_back(std::move(fate));
     boundRows.push_back(std::move(values));
+  }
+
+  // No row is legal as it stands: rows whose fragments are too large give way, the widest of their parameters first.
+  void adjustRows() {
+    for (auto [fate, values] : llvm::zip_equal(result.rows, boundRows)) {
+      std::vector<int64_t> smaller(values);
+      for (;;) {
+        RowBinding bound;
+        for (auto [binding, value] : llvm::zip_equal(bindings, smaller))
+          bound.values[binding.parameter.getSymbol()] = value;
+        std::optional<Violation> violation = checkResources(facts, bound, target);
+        if (!violation) {
+          fate.kind = RowFate::Kept;
+          fate.rule = "adjusted";
+          fate.reason = "narrower than the row asks, so that fragments fit: " + fate.reason;
+          values = smaller;
+          break;
+        }
+        if (!violation->fragment || !narrow(violation->fragment, smaller)) break;
+      }
+    }
+  }
+
+  // Gives the widest parameter of a fragment its next lower value.
+  bool narrow(FragmentType fragment, std::vector<int64_t> &values) {
+    llvm::SmallPtrSet<Attribute, 4> used;
+    for (ExprAttr extent : fragment.getExtents())
+      extent.walkExpr([&](ExprAttr leaf) {
+        if (leaf.getKind() == ExprKind::Parameter) used.insert(leaf.getSymbol());
+      });
+    int64_t *widest = nullptr, lower = 0;
+    for (auto [binding, value] : llvm::zip_equal(bindings, values)) {
+      ArrayRef<int64_t> domain = binding.parameter.getDomain();
+      const int64_t *at = llvm::lower_bound(domain, value);
+      if (binding.option || !used.contains(binding.parameter.getSymbol()) || at == domain.begin()) continue;
+      if (widest && value <= *widest) continue;
+      widest = &value;
+      lower = at[-1];
+    }
+    if (widest) *widest = lower;
+    return widest != nullptr;
   }
 
   static void reject(RowFate &fate, StringRef rule, const Binding &binding, int64_t value) {

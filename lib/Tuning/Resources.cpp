@@ -74,7 +74,12 @@ std::string expected(int64_t limit, const std::string &what, int64_t actual) {
   return "expected at most " + std::to_string(limit) + " " + what + ", got " + std::to_string(actual);
 }
 
-using Result = std::optional<std::string>;
+struct Broken {
+  std::string reason;
+  FragmentType fragment; // that is too large
+  Broken(std::string reason, FragmentType fragment = {}) : reason(std::move(reason)), fragment(fragment) {}
+};
+using Result = std::optional<Broken>;
 using Facts = ProgramFacts;
 
 int64_t optionOf(const Facts &f, const RowBinding &row, StringRef name) { return row.values.lookup(StringAttr::get(f.context(), name)); }
@@ -83,8 +88,8 @@ int64_t optionOf(const Facts &f, const RowBinding &row, StringRef name) { return
 Result descriptorForm(const Facts &f, const RowBinding &row, TargetAttr target) {
   if (optionOf(f, row, "USE_TENSOR_DESCRIPTOR") != 1) return std::nullopt;
   if (!triton::hasDescriptorForm(cast<ProgramOp>(f.program)))
-    return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the program's accesses have no descriptor form";
-  if (!hasFeature(target, "descriptors")) return "expected USE_TENSOR_DESCRIPTOR 0, got 1: the target has no tensor descriptors";
+    return Broken("expected USE_TENSOR_DESCRIPTOR 0, got 1: the program's accesses have no descriptor form");
+  if (!hasFeature(target, "descriptors")) return Broken("expected USE_TENSOR_DESCRIPTOR 0, got 1: the target has no tensor descriptors");
   return std::nullopt;
 }
 
@@ -101,7 +106,7 @@ Result fragmentLimit(const Facts &f, const RowBinding &row, TargetAttr target) {
   int64_t limit = getIntFeature(target, "fragment_limit");
   for (Type type : f.fragments)
     if (int64_t elements = leastElements(type, f.program, row); elements > limit)
-      return expected(limit, "elements in " + print(type), elements);
+      return Broken(expected(limit, "elements in " + print(type), elements), cast<FragmentType>(type));
   return std::nullopt;
 }
 
@@ -110,7 +115,7 @@ Result fragmentElements(const Facts &f, const RowBinding &row, TargetAttr target
   int64_t limit = getIntFeature(target, "fragment_elements");
   for (Type type : f.fragments) {
     int64_t words = llvm::divideCeil(saturatingMul(leastElements(type, f.program, row), storageBytes(elementType(type))), 4);
-    if (words > limit) return expected(limit, "words of 4 bytes in " + print(type), words);
+    if (words > limit) return Broken(expected(limit, "words of 4 bytes in " + print(type), words), cast<FragmentType>(type));
   }
   return std::nullopt;
 }
@@ -163,7 +168,7 @@ constexpr Rule rules[] = {
 
 std::optional<Violation> intent::checkResources(const ProgramFacts &facts, const RowBinding &row, TargetAttr target) {
   for (const Rule &rule : rules)
-    if (Result reason = rule.broken(facts, row, target)) return Violation{rule.name, *reason};
+    if (Result reason = rule.broken(facts, row, target)) return Violation{rule.name, reason->reason, reason->fragment};
   return std::nullopt;
 }
 

@@ -30,7 +30,8 @@ struct RowBinding {
 
 struct Violation {
   llvm::StringRef rule;
-  std::string reason; // expected and actual
+  std::string reason;            // expected and actual
+  block::FragmentType fragment; // that is too large; null where the rule is about something else
 };
 
 /// The first rule that a bound row breaks for every call.

@@ -80,6 +80,20 @@ def case_reversed_scan_of_pairs(rng):
     return _affine_case(rng, True)
 
 
+def case_scan_that_captures(rng):
+    """A running sum that stops at a limit of the call."""
+    t = MemoryText("limited", [("x", "i32", ["N"], "in"), ("limit", "i32"), ("y", "i32", ["N"], "out"), ("z", "i32", [1], "out")], ['"N"'], [("CN", 'pow2_ceil("N")')])
+    n = t.lanes(t.const(0), "CN", "n")
+    place = [(n, [0])], [(t.compare("lt", n, t.extent('"N"')), [0])]
+    combine = lambda t, a, b: t.binary("minimum", t.binary("add", a, b), t.publics["limit"])
+    x = t.load("x", *place, 0, "x_tile")
+    t.store(t.scan(x, 0, 0, combine), "y", *place)
+    t.store(t.reduce(x, 0, 0, combine), "z", [(t.const(0), [])])
+    x = rng.integers(0, 9, 29).astype(np.int32)
+    want = np.minimum(np.cumsum(x), 55)
+    return t, [x, 55, np.zeros_like(x), np.zeros(1, np.int32)], {2: want, 3: want[-1:]}, 0
+
+
 def case_scan_of_bools_down_columns(rng):
     """An or over rows, carried between chunks by the pick of the last lane."""
     t = MemoryText("seen", [("x", "i1", ["M", "N"], "in"), ("y", "i1", ["M", "N"], "out")], ['"M"', '"N"'], [("BM", [4]), ("BN", [8])], size='ceil_div("N", BN)')

@@ -162,13 +162,13 @@ x = np.full((2_000_000, 16), 3.0, np.float32)
 y = np.empty(x.shape, np.float32)
 k(x[:1], y[:1])  # code generation, which a loaded machine may take longer for than the timer
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background starts with it ignored
-threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+threading.Timer(4.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.time()
 try:
     k(x, y)
     print("finished")
 except BaseException as e:
-    print(type(e).__name__, time.time() - start < 6)
+    print(type(e).__name__, time.time() - start < 12)
 """
     out = subprocess.run([sys.executable, "-c", program.replace("{tests!r}", repr(str(Path(__file__).parent)))], capture_output=True, text=True, timeout=120)
     assert out.stdout.split()[0] in ("KeyboardInterrupt", "HostError") and out.stdout.split()[1] == "True", out

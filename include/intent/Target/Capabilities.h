@@ -64,6 +64,10 @@ block::TargetAttr targetOf(mlir::Operation *op);
 /// The name of the module attribute that holds the target.
 inline constexpr llvm::StringLiteral targetAttributeName = "block.target";
 
+/// The name of the module attribute that asks for checked code: no access that the author wrote is guarded against
+/// coordinates outside, and the host backend reports each that is.
+inline constexpr llvm::StringLiteral checkedAttributeName = "block.checked";
+
 } // namespace intent
 
 #endif

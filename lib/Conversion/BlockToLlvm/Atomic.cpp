@@ -158,8 +158,9 @@ static void forEachActive(Codegen &cg, Access op, ArrayRef<Value> operands, Valu
   Buffer memory;
   if (result) {
     memory = cg.allocateFor(result);
-    if (!masks.empty()) b.CreateMemSet(memory.pointer, b.getInt8(0), memory.bytes, llvm::Align(64));
+    if (!masks.empty() || cg.checked) b.CreateMemSet(memory.pointer, b.getInt8(0), memory.bytes, llvm::Align(64));
   }
+  unsigned access = cg.checked ? cg.beginAccess(op) : 0;
   Nest nest(cg, extents, roots);
   nest.serialise();
   nest.setSkippable(masks);
@@ -170,7 +171,9 @@ static void forEachActive(Codegen &cg, Access op, ArrayRef<Value> operands, Valu
       for (Value operand : operands)
         values.push_back(nest.evaluate(operand, all));
       LV pointer = nest.pointer(op.getView(), op.getCoordinates(), op.getCoordinateAxes());
-      guarded(cg, nest.condition(masks), [&] {
+      LV active = nest.condition(masks);
+      if (cg.checked) active = nest.mayAccess(access, op, active);
+      guarded(cg, active, [&] {
         Element target(cg, element, pointer);
         LV old = act(target, values);
         if (result) nest.writeBuffer(memory, all, old);

@@ -27,13 +27,23 @@ enum class Reads { Nothing, InPlace, Elsewhere };
 
 class Codegen {
 public:
-  Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module)
-      : program(program), cpu(cpu), module(module), context(module.getContext()), b(context), scalars(module, b, cpu) {
+  Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module, bool checked)
+      : checked(checked), program(program), cpu(cpu), module(module), context(module.getContext()), b(context), scalars(module, b, cpu) {
     describeViews(views);
   }
 
   mlir::LogicalResult run(llvm::StringRef name);
   int64_t arenaBytes() const { return highWater; }
+  const bool checked; ///< single lanes, each access asked about
+  std::vector<CheckedAccess> accesses;
+
+  //===- checked code (Check.cpp) -----------------------------------------------------------------------===//
+  /// Announces an execution of `op`; gives the number that its lanes ask with.
+  unsigned beginAccess(Operation *op);
+  /// The number of an access that has begun.
+  unsigned accessOf(Operation *op) const { return accessNumbers.lookup(op); }
+  /// Whether the lane at these coordinates may act: `active` (null: yes) and no error. A register bool.
+  LV mayAccess(unsigned access, LV active, llvm::ArrayRef<LV> coordinates);
 
   //===- control (Control.cpp) --------------------------------------------------------------------------===//
   mlir::LogicalResult emitBlock(::mlir::Block &block);
@@ -57,6 +67,12 @@ public:
       pointer = b.CreateGEP(scalars.memoryType(element), pointer, b.CreateMul(scalar(coordinate), stride));
     for (Value mask : op.getValidity())
       active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+    if (checked) {
+      llvm::SmallVector<LV, 4> coordinates;
+      for (Value coordinate : op.getCoordinates())
+        coordinates.push_back(scalar(coordinate));
+      active = mayAccess(beginAccess(op), active, coordinates);
+    }
     if (active) pointer = b.CreateSelect(active, pointer, scratch);
     return {pointer, active};
   }
@@ -104,9 +120,13 @@ private:
   void emitPrologue(llvm::StringRef name);
   mlir::LogicalResult emitGroups();
   LV frameSlot(unsigned slot);
+  LV ask(int64_t access, LV active);
 
+  llvm::DenseMap<Operation *, unsigned> accessNumbers;
   llvm::DenseMap<Value, LV> values;
   llvm::DenseMap<Value, Buffer> buffers;
+  LV checkedCoordinates = nullptr; // memory for the coordinates of a question
+  unsigned checkSlot = 0;          // of the context; the function follows
   LV arena = nullptr, scratch = nullptr, frame = nullptr, first = nullptr, last = nullptr;
   int64_t arenaTop = 64, highWater = 64; // the first 64 bytes take the accesses of inactive scalars
   unsigned groupSlot = 0;

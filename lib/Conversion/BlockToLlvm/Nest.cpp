@@ -72,6 +72,7 @@ void Nest::chooseInner(const Survey &survey) {
     }
   }
   width = preferred;
+  if (cg.checked) preferred = width = 1;
   while (width > 1 && (width > extents[inner] || extents[inner] % width))
     width /= 2;
 }
@@ -165,7 +166,7 @@ Interval Nest::cutTo(unsigned axis, Conjuncts &used) {
 
 void Nest::axisLoop(unsigned axis, SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, bool descending) {
   Conjuncts used;
-  Interval cut = cutTo(axis, used);
+  Interval cut = cg.checked ? Interval{cg.index(0), cg.index(extents[axis])} : cutTo(axis, used);
   for (const Conjunct &c : used)
     known.push_back({c, depth + 1});
   loop(axis, cut.low, cut.high, 1, carried, body, nullptr, nullptr, descending);
@@ -250,6 +251,7 @@ static bool isConstant(LV value, int64_t number) {
 
 void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::function_ref<void(unsigned)> body) {
   int64_t extent = extents[inner];
+  if (cg.checked) return loop(inner, cg.index(0), cg.index(extent), 1, carried, [&] { body(1); });
   copies = std::max<int64_t>(1, std::min<int64_t>(copies, extent / width));
   auto [from, to, start, end, holds] = splitInner(int64_t(width) * copies);
   auto run = [&](LV low, LV high, unsigned vectors, LV jumpFrom, LV jumpTo) {
@@ -275,6 +277,7 @@ void Nest::innerLoop(unsigned copies, SmallVectorImpl<LV> &carried, llvm::functi
 }
 
 void Nest::orderedLoop(SmallVectorImpl<LV> &carried, llvm::function_ref<void()> body, bool descending) {
+  if (cg.checked) return loop(inner, cg.index(0), cg.index(extents[inner]), 1, carried, body, nullptr, nullptr, descending);
   Split split = splitInner(width);
   auto before = [&] { loop(inner, split.start, minimum(split.from, split.end), width, carried, body, nullptr, nullptr, descending); };
   auto after = [&] { loop(inner, split.to, split.end, width, carried, body, nullptr, nullptr, descending); };

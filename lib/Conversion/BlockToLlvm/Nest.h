@@ -76,6 +76,15 @@ public:
   /// Stores a square: the vectors of `lanes()` copies along another axis, on which the view is contiguous.
   void writeViewAcross(StoreOp store, llvm::MutableArrayRef<LV> square);
   LV index(unsigned axis) const;
+  /// In checked code: `active` (null: yes) and whether the lane at the current single position may act.
+  template <typename Access>
+  LV mayAccess(unsigned access, Access op, LV active) {
+    llvm::SmallVector<LV, 4> coordinates;
+    llvm::SmallVector<unsigned, 4> all = identityAxes(rank());
+    for (auto [i, coordinate] : llvm::enumerate(op.getCoordinates()))
+      coordinates.push_back(evaluate(coordinate, compose(axisList(op.getCoordinateAxes(), i), all)));
+    return cg.mayAccess(access, active, coordinates);
+  }
   /// The address of the element at the current single position.
   LV pointer(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes) {
     return address(view, coordinates, coordinateAxes, identityAxes(rank())).pointer;

@@ -50,7 +50,7 @@ ArrayRef<Value> Plan::filledIn(Operation *sink) const {
 
 const ViewFacts &Plan::factsOf(Value view) const { return views[cast<BlockArgument>(view).getArgNumber()]; }
 
-Plan::Plan(ProgramOp program, GroupOp group, ArrayRef<ViewFacts> views) : program(program), views(views) {
+Plan::Plan(ProgramOp program, GroupOp group, ArrayRef<ViewFacts> views, bool checked) : program(program), views(views), checked(checked) {
   SmallVector<Operation *> ops;
   group.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   // Users follow definitions in this order, so that the sinks of a value are known when it is reached from the end.
@@ -162,6 +162,10 @@ bool Plan::repeatedByBroadcast(Value value) const {
 void Plan::decide(Value value) {
   const auto &reached = sinks[value];
   if (reached.empty()) return;
+  if (checked && isa<LoadOp>(value.getDefiningOp())) {
+    kept.insert(value);
+    return;
+  }
   if (auto load = value.getDefiningOp<LoadOp>())
     for (Operation *sink : reached)
       if (isClobbered(load, sink)) {
@@ -195,6 +199,7 @@ static bool reachesInPlace(Value from, Value value) {
 
 void Plan::fuse(Value value) {
   Operation *op = value.getDefiningOp();
+  if (checked) return;
   // The first sink must come before every other one: its block is the value's own.
   Operation *first = nullptr;
   for (Operation *sink : sinks[value]) {

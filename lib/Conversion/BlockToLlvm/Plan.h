@@ -56,7 +56,7 @@ struct MaskedConstant {
 
 class Plan {
 public:
-  Plan(ProgramOp program, GroupOp group, llvm::ArrayRef<ViewFacts> views);
+  Plan(ProgramOp program, GroupOp group, llvm::ArrayRef<ViewFacts> views, bool checked);
 
   /// The fragment gets memory of its own and is evaluated once.
   bool isMaterialised(Value value) const { return kept.contains(value); }
@@ -94,6 +94,7 @@ private:
 
   ProgramOp program;
   llvm::ArrayRef<ViewFacts> views;
+  bool checked; ///< every load stays where it stands
   llvm::DenseMap<Value, llvm::SmallPtrSet<Operation *, 4>> sinks;
   llvm::DenseSet<Value> kept;
   llvm::DenseMap<Value, Operation *> fused;

@@ -170,6 +170,7 @@ void Codegen::evaluateInto(Value value, const Buffer &buffer, const Conjuncts &s
 }
 
 void Codegen::materialise(Value value) {
+  if (checked && value.getDefiningOp<LoadOp>()) beginAccess(value.getDefiningOp());
   Buffer buffer = allocateFor(value);
   evaluateInto(value, buffer, plan->availableAt(plan->guard(value), value.getDefiningOp()));
   define(value, buffer);

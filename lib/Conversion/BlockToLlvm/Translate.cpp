@@ -65,6 +65,7 @@ void Codegen::emitPrologue(StringRef name) {
   arena = scratch = function->getArg(3);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
   unsigned slot = 0, publicCount = program.getNumPublicArguments();
+  int64_t largestRank = 1;
   for (BlockArgument argument : program.getBody().getArguments()) {
     auto type = dyn_cast<ViewType>(argument.getType());
     if (!type) {
@@ -79,6 +80,7 @@ void Codegen::emitPrologue(StringRef name) {
       define(argument, scalars.fromMemory(argument.getType(), b.CreateBitCast(raw, memory)));
       continue;
     }
+    largestRank = std::max(largestRank, type.getRank());
     View view;
     view.data = b.CreateIntToPtr(frameSlot(slot++), b.getPtrTy());
     for (int64_t axis = 0; axis < type.getRank(); ++axis, ++slot) {
@@ -87,7 +89,10 @@ void Codegen::emitPrologue(StringRef name) {
     }
     views[argument] = view;
   }
-  groupSlot = slot;
+  groupSlot = checkSlot = slot;
+  for (GroupOp group : program.getBody().getOps<GroupOp>())
+    (void)group, ++checkSlot;
+  if (checked) checkedCoordinates = b.CreateAlloca(b.getInt64Ty(), index(largestRank));
 }
 
 // The linear program space: the groups' segments one after the other.
@@ -99,7 +104,7 @@ LogicalResult Codegen::emitGroups() {
       continue;
     }
     auto group = cast<GroupOp>(op);
-    plan = std::make_unique<Plan>(program, group, facts);
+    plan = std::make_unique<Plan>(program, group, facts, checked);
     arenaTop = 64;
     LV end = b.CreateAdd(offset, frameSlot(groupSlot++));
     LV low = b.CreateSelect(b.CreateICmpSGT(first, offset), first, offset), high = b.CreateSelect(b.CreateICmpSLT(last, end), last, end);
@@ -224,15 +229,16 @@ LogicalResult validate(ProgramOp program) {
 } // namespace intent::block::host
 
 FailureOr<intent::block::HostFunction> intent::block::translateToLlvm(ProgramOp program, ArrayRef<ViewFacts> views, const CpuFacts &cpu,
-                                                                      StringRef name, llvm::LLVMContext &context) {
+                                                                      StringRef name, llvm::LLVMContext &context, bool checked) {
   if (failed(host::validate(program))) return failure();
   HostFunction result;
   result.module = std::make_unique<llvm::Module>(name, context);
-  host::Codegen codegen(program, views, cpu, *result.module);
+  host::Codegen codegen(program, views, cpu, *result.module, checked);
   if (failed(codegen.run(name))) return failure();
   std::string broken;
   llvm::raw_string_ostream os(broken);
   if (llvm::verifyModule(*result.module, &os)) return program.emitOpError("generated code is not well formed: ") << broken;
   result.arenaBytes = codegen.arenaBytes();
+  result.accesses = std::move(codegen.accesses);
   return result;
 }

@@ -42,6 +42,7 @@ struct Scope {
   std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept; // in instance workspace, over these classes
   std::map<Demand, mlir::Value, DemandLess> keptIn;
   std::optional<Real> active; // lanes of a `while` that are still running
+  bool isRoot = false;        // values go no further out
 };
 
 class Construction {
@@ -95,7 +96,7 @@ private:
   llvm::SmallVector<AxisId, 4> laneAxes(const AxisSet &axes);
 
   mlir::Value memoryOf(mlir::Value view);
-  mlir::Value workspace(llvm::StringRef name, mlir::Type element, llvm::ArrayRef<block::ExprAttr> shape);
+  mlir::Value workspace(const llvm::Twine &name, mlir::Type element, llvm::ArrayRef<block::ExprAttr> shape, bool zeroed);
   std::optional<block::ExprAttr> workspaceExtent(AxisId id);
   mlir::FailureOr<Real> conjunction(llvm::ArrayRef<Condition> conditions, mlir::Location loc);
 
@@ -173,6 +174,16 @@ private:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> nextValues(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<AxisId, 4>> lanes,
                                                              const std::optional<Real> &active, llvm::ArrayRef<mlir::Value> before);
 
+  //===- hand-over ------------------------------------------------------------------------------------===//
+  /// A value that every instance has a part of: [instances, classes...].
+  struct Slots {
+    mlir::Value memory;
+    llvm::SmallVector<AxisId> classes;
+  };
+  mlir::LogicalResult handOver();
+  mlir::FailureOr<Slots> storePartial(const Demand &demand);
+  mlir::FailureOr<Real> finished(const Demand &demand);
+
   //===- effects --------------------------------------------------------------------------------------===//
   /// Effects of one scope, in an order that keeps every version; `pending` are needed afterwards.
   mlir::LogicalResult emit(llvm::ArrayRef<Effect *> effects, llvm::ArrayRef<Demand> pending);
@@ -205,6 +216,8 @@ private:
   Scope *innermost = nullptr; // the scope under construction; `current` is it or an ancestor
   DemandSet needed;           // every demand of the group
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
+  mlir::Value worker;                               // which of the instances that share an axis out
+  const std::map<Demand, Slots, DemandLess> *handed = nullptr; // what the last of them finishes
 };
 
 } // namespace intent::conversion

@@ -3,6 +3,7 @@
 
 #include "GroupFacts.h"
 #include "Groups.h"
+#include "Handover.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -38,6 +39,7 @@ private:
   void giveSegment(Cover &cover, AxisId folded, Variant &variant);
   bool isSliced(const GroupFacts &g, AxisId id);
   bool isResident(const GroupFacts &g, AxisId id);
+  void shareOut(AxisId id, Group &group, Variant &variant);
   std::string parameterName(StringRef prefix, StringRef column, AxisId id);
   void declare(Variant &variant, ParameterAttr parameter);
   LogicalResult readForced();
@@ -115,9 +117,22 @@ bool Assignment::isSliced(const GroupFacts &g, AxisId id) {
   return g.running.contains(id) && llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Folded; });
 }
 
+// Instances take turns at the chunks of a split class.
+void Assignment::shareOut(AxisId id, Group &group, Variant &variant) {
+  group.split = id;
+  group.programAxes.push_back(id);
+  group.covers[id].program = true;
+  std::string name = parameterName("WORKERS_", "traversal_workers", id);
+  group.workers = ExprAttr::parameter(context, name);
+  Builder b(context);
+  SmallVector<int64_t> domain{1, 2, 4, 8, 16, 32, 64, 96, 108, 128, 132, 144, 160, 192, 256, 264, 304, 384, 528, 608, 768, 1056};
+  declare(variant, ParameterAttr::get(context, b.getStringAttr(name), Role::Workers, ParameterKind::Int, domain,
+                                      b.getStringAttr("traversal_workers"), ExprAttr(), b.getStrArrayAttr({"grid", "loop"}), StringAttr()));
+}
+
 // Classes that a resident variant holds at once: what several traversals walk, and what a loop's body needs whole.
 bool Assignment::isResident(const GroupFacts &g, AxisId id) {
-  if (llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) || facts.sliceOwner(id))
+  if (g.split == id || llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) || facts.sliceOwner(id))
     return false;
   if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
   if (g.complete.contains(id)) return true;
@@ -128,8 +143,11 @@ bool Assignment::isResident(const GroupFacts &g, AxisId id) {
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
   auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(facts, id); };
-  auto walksLanes = [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id) && !facts.sliceOwner(id); };
-  bool laneReduction = llvm::any_of(g.reduced, walksLanes) || llvm::any_of(g.running, walksLanes);
+  // Beside lanes that the instance walks a program axis counts rows.
+  auto inner = llvm::make_filter_range(g.classes, [&](AxisId id) {
+    return mayHaveLanes(id) && !llvm::is_contained(g.program, id) && !g.ordered.contains(id) && !facts.sliceOwner(id);
+  });
+  bool innerLanes = !inner.empty();
   for (AxisId id : g.program)
     group.covers[id].program = true;
   if (g.lhsFree != ~0u) {
@@ -153,9 +171,8 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   // The axis that walks memory densely is the inner one, wherever it stands in the program.
   auto *dense = llvm::find_if(candidates, [&](AxisId id) { return g.dense.contains(id); });
   if (dense != candidates.end()) std::rotate(candidates.begin(), dense, dense + 1);
-  if (laneReduction) {
-    bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); }) &&
-                   llvm::none_of(g.running, [&](AxisId id) { return g.dense.contains(id); });
+  if (innerLanes) {
+    bool columns = dense != candidates.end() && llvm::none_of(inner, [&](AxisId id) { return g.dense.contains(id); });
     if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 4096, variant);
     else giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, 64, variant);
     return;
@@ -202,6 +219,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   for (AxisId id : g.classes) {
     Cover &cover = group.covers[id];
     if (cover.program) continue;
+    if (g.split == id) shareOut(id, group, variant);
     if (Operation *owner = facts.sliceOwner(id)) { // as many lanes as the chunk that the slice is of
       giveSegment(cover, facts.find(facts.axesOf(owner)[0]), variant);
       cover.slice = true;
@@ -295,7 +313,7 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
 // A group that only one instance runs is legal while what it serialises fits.
 ExprAttr Assignment::serialGuard(const GroupFacts &group) {
   int64_t limit = feature(target, "serial_elements", INT64_MAX);
-  if (!group.program.empty() || limit >= (int64_t(1) << 40)) return {};
+  if (!group.program.empty() || group.split || limit >= (int64_t(1) << 40)) return {};
   ExprAttr product;
   for (AxisId id : group.classes) {
     if (!facts.isLaunchVisible(facts.axis(id).extent)) continue;
@@ -346,12 +364,15 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     for (Effect *a : effects)
       for (Effect *b : effects)
         edges |= a != b && (dependsOn(facts, a, b) || haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b)));
-    if (!whole.program.empty() || effects.size() == 1 || edges) {
+    if (serialGuard(whole)) whole.split = splitAxis(facts, whole);
+    if (!whole.program.empty() || effects.size() == 1 || edges || whole.split) {
       groups.push_back(std::move(whole));
       continue;
     }
-    for (Effect *effect : effects)
-      groups.push_back(factsOf(facts, effect)); // apart, each may have instances of its own
+    for (Effect *effect : effects) { // apart, each may have instances of its own
+      groups.push_back(factsOf(facts, effect));
+      if (serialGuard(groups.back())) groups.back().split = splitAxis(facts, groups.back());
+    }
   }
   if (failed(readForced())) return failure();
   bool mustBeComplete = llvm::any_of(groups, [](const GroupFacts &g) { return !g.complete.empty(); });

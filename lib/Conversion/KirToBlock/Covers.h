@@ -22,6 +22,8 @@ struct Group {
   llvm::SmallVector<AxisId> programAxes; // classes with a program level, outer to inner
   std::map<AxisId, Cover> covers;
   llvm::SmallVector<AxisId> order; // all classes in fragment axis order
+  AxisId split = ~0u;              // the class that instances share out and hand over, a program axis without a position
+  block::ExprAttr workers;         // among how many
   std::string swizzle;             // parameter of the grouped swizzle over the last two program axes; or empty
   unsigned rank(AxisId id) const { return llvm::find(order, id) - order.begin(); }
 };

@@ -38,6 +38,10 @@ LogicalResult Construction::bindProgram(Value linear) {
   };
   SmallVector<Real> sizes;
   for (AxisId id : group.programAxes) {
+    if (id == group.split) {
+      sizes.push_back(real(ParamOp::create(builder, loc, builder.getIndexType(), group.workers)));
+      continue;
+    }
     FailureOr<Value> extent = extentValue(id, loc);
     if (failed(extent)) return failure();
     Real size = real(*extent);
@@ -78,6 +82,10 @@ LogicalResult Construction::bindProgram(Value linear) {
     if (i != 0) rest = binary(BinaryKind::FloorDiv, rest, sizes[i], loc);
   }
   for (auto [id, tile] : llvm::zip_equal(group.programAxes, tiles)) {
+    if (id == group.split) {
+      worker = tile.value;
+      continue;
+    }
     ExprAttr lanes = group.covers.at(id).lanes;
     if (!lanes) {
       current->bindings[id] = {tile.value, {}, {}};
@@ -94,6 +102,7 @@ LogicalResult Construction::bindProgram(Value linear) {
 ArrayAttr Construction::recordedCovers() {
   SmallVector<Attribute> covers;
   for (AxisId id : group.order) {
+    if (id == facts.slotAxis()) continue;
     const Cover &cover = group.covers.at(id);
     SmallVector<Level> levels;
     if (cover.program) levels.push_back(Level::Program);
@@ -108,6 +117,10 @@ LogicalResult Construction::build() {
   MLIRContext *context = builder.getContext();
   ExprAttr size = ExprAttr::constant(context, 1);
   for (AxisId id : group.programAxes) {
+    if (id == group.split) {
+      size = ExprAttr::apply(ExprKind::Mul, {size, group.workers});
+      continue;
+    }
     ExprAttr extent = launchExpr(facts.axis(id).extent);
     if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent)))
       extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(context, 0)}); // start past stop: empty
@@ -127,6 +140,7 @@ LogicalResult Construction::build() {
       needed.insert(demand);
   if (failed(bindProgram(linear))) return failure();
   for (AxisId id : group.order) { // resident classes are complete in the whole instance
+    if (id == facts.slotAxis()) continue;
     const Cover &cover = group.covers.at(id);
     if (!cover.complete()) continue;
     FailureOr<Value> extent = extentValue(id, loc);
@@ -135,7 +149,7 @@ LogicalResult Construction::build() {
     current->bindings[id] = {indexConstant(0, loc).value, cover.lanes, whole ? Value() : *extent, /*complete=*/true};
   }
   if (failed(makeBuffers())) return failure();
-  return emit(group.effects, {});
+  return group.split == ~0u ? emit(group.effects, {}) : handOver();
 }
 
 // Each buffer is workspace of the launch: the parallel axes that it is private to, then its own.
@@ -160,7 +174,7 @@ LogicalResult Construction::makeBuffers() {
     if (!known) return emitError(view.getLoc(), "shared gpu: a buffer's extent, or that of a loop it is private to, is not known at launch");
     std::string name = "buffer";
     if (auto author = dyn_cast<NameLoc>(view.getLoc())) name = author.getName().str();
-    buffers[view] = workspace(name, kir::elementType(view.getType()), shape);
+    buffers[view] = workspace(name, kir::elementType(view.getType()), shape, /*zeroed=*/false);
   }
   return success();
 }
@@ -196,12 +210,18 @@ bool Construction::needsFence(Effect *effect) {
   return false;
 }
 
-// Some read that is not the effect's own value may see what it stores.
+// Some read behind the effect, or in a later pass of a loop around it, may see what it stores.
 bool Construction::isReadLater(Effect *effect) {
   Coordinates at = facts.effectCoordinates(effect->op);
+  auto follows = [&](Operation *read) {
+    if (facts.order(read) > facts.order(effect->op)) return true;
+    for (Operation *loop = effect->op->getParentOp(); loop; loop = loop->getParentOp())
+      if (isa<kir::ForOp, kir::WhileOp>(loop) && loop->isAncestor(read)) return true;
+    return false;
+  };
   for (Effect *other : group.effects)
     for (const Access &access : facts.accessesOf(other))
-      if (!access.write && access.view == viewOf(effect->op) && !facts.areDisjoint(access.coordinates, at)) return true;
+      if (!access.write && access.view == viewOf(effect->op) && follows(access.op) && !facts.areDisjoint(access.coordinates, at)) return true;
   return false;
 }
 

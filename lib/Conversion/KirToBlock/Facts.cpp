@@ -62,6 +62,7 @@ Operation *Facts::sliceOwner(AxisId id) const {
 
 void Facts::createAxes() {
   const Index *zero = index.constant(0), *one = index.constant(1);
+  slot = newAxis(Axis::Slot, kernel, zero, one, ExtentAttr::atom(index.context, "?instances"));
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     places[op] = places.size();
     if (auto symbol = dyn_cast<SymbolOp>(op)) atoms[symbol.getName()] = symbol.getValue();
@@ -233,17 +234,18 @@ void Facts::addConflicts(ArrayRef<AxisId> together) {
 }
 
 bool Facts::unify(ArrayRef<std::pair<AxisId, AxisId>> pairs) {
+  llvm::EquivalenceClasses<AxisId> merged; // what all the pairs together would make of today's classes
   for (auto [x, y] : pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;
     if (axes[x].extent != axes[y].extent || axes[x].start != axes[y].start || axes[x].step != axes[y].step) return false;
     for (AxisId id : {x, y})
       if (axes[id].kind == Axis::Ordered || isPass(id)) return false;
-    for (AxisId c : conflicts[a])
-      if (find(c) == b) return false;
-    for (AxisId c : conflicts[b])
-      if (find(c) == a) return false;
+    merged.unionSets(a, b);
   }
+  for (const auto &one : merged)
+    for (AxisId c : conflicts[one->getData()])
+      if (find(c) != one->getData() && merged.isEquivalent(find(c), one->getData())) return false;
   for (auto [x, y] : pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;

@@ -18,7 +18,7 @@ namespace intent::conversion {
 /// a slice). The passes of a `while` and the chunks of a folded axis are axes too, of which no value has members: a chunk's
 /// position is its first member.
 struct Axis {
-  enum Kind { Parallel, Ordered, While, Effect, Reduced, Scanned, Folded, Chunk, Slice, Carry };
+  enum Kind { Parallel, Ordered, While, Effect, Reduced, Scanned, Folded, Chunk, Slice, Carry, Slot };
   Kind kind;
   mlir::Operation *op;
   const Index *start, *step; // coordinate = start + step * position
@@ -89,6 +89,8 @@ public:
 
   //===- axes -----------------------------------------------------------------------------------------===//
 
+  /// The instances of a split axis as an axis: no value has members along it but what they hand over.
+  AxisId slotAxis() const { return slot; }
   size_t axisCount() const { return axes.size(); }
   const Axis &axis(AxisId id) const { return axes[id]; }
   /// The class of an axis, named by its first member.
@@ -210,6 +212,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, llvm::SmallVector<AxisId>> carries;
   llvm::StringMap<mlir::Value> atoms;
   llvm::StringMap<mlir::Operation *> slices;
+  AxisId slot = 0;
   llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards; // read -> the whole write it sees
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> versionLoops; // read -> loops that change its view
   llvm::DenseMap<mlir::Operation *, unsigned> places;

@@ -246,6 +246,7 @@ SmallVector<AxisId> fragmentOrder(Facts &facts, const GroupFacts &group) {
         add(along[i - 1], along[i]);
     }
   SmallVector<AxisId> order(group.classes.begin(), group.classes.end());
+  if (group.split) order.insert(order.begin(), facts.slotAxis());
   llvm::stable_sort(order, [&](AxisId a, AxisId b) { return before[a].size() < before[b].size(); });
   return order;
 }

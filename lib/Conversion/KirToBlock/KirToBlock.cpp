@@ -182,6 +182,10 @@ private:
         if (e.getKind() == ExprKind::Parameter) used.insert(e.getSymbol());
       });
     };
+    if (ArrayAttr spaces = program.getWorkspacesAttr())
+      for (auto space : spaces.getAsRange<WorkspaceAttr>())
+        for (ExprAttr extent : space.getShape())
+          note(extent);
     program.walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
         for (ExprAttr extent : extentsOf(type))

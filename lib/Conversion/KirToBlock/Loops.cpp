@@ -8,58 +8,47 @@ using intent::kir::WhileOp;
 
 namespace intent::conversion {
 
-// The lanes of each carry: what its start and its next value vary over, other carries included. Lanes of a `while` stop
-// each for itself, so that every carry has those of the condition.
+// The lanes of each carry, and last those of a `while`'s condition: what its start and its next value vary over, the
+// carries that it uses included. Lanes of a `while` stop each for itself, so every carry uses the condition.
 SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(Operation *op) {
   Carries loop(op);
   size_t count = loop.size();
   AxisId ordered = facts.passClass(op);
-  SmallVector<llvm::SetVector<AxisId>> free(count);
-  SmallVector<llvm::SetVector<unsigned>> uses(count);
-  auto usesOf = [&](const Demand &demand, llvm::SetVector<unsigned> &into) {
+  SmallVector<llvm::SetVector<AxisId>> free(count + 1);
+  SmallVector<llvm::SetVector<unsigned>> uses(count + 1);
+  auto add = [&](const Demand &demand, unsigned i) {
+    for (AxisId id : facts.freeAxes(demand))
+      if (id != ordered) free[i].insert(id);
     DemandSet seen;
     facts.reach(demand, seen);
     for (const Demand &inner : seen.order)
       if (auto argument = dyn_cast<BlockArgument>(inner.first))
-        if (auto carry = Carries::of(argument); carry && carry->first == op) into.insert(carry->second);
+        if (auto carry = Carries::of(argument); carry && carry->first == op) uses[i].insert(carry->second);
   };
-  auto at = [&](unsigned i) { return facts.carryCoordinates(op, i); };
-  auto pull = [&](Value v, unsigned i) { return Demand(v, isa<KirTensorType>(v.getType()) ? at(i) : Coordinates()); };
+  auto pull = [&](Value v, unsigned i) { return Demand(v, isa<KirTensorType>(v.getType()) ? facts.carryCoordinates(op, i) : Coordinates()); };
   for (unsigned i = 0; i < count; ++i) {
-    for (const Demand &demand : {pull(loop.inits()[i], i), pull(loop.next(i), i)})
-      for (AxisId id : facts.freeAxes(demand))
-        if (id != ordered) free[i].insert(id);
+    add(pull(loop.inits()[i], i), i);
+    add(pull(loop.next(i), i), i);
     for (AxisId id : facts.carryAxes(op, i))
       free[i].insert(facts.find(id));
-    usesOf(pull(loop.next(i), i), uses[i]);
   }
   if (auto repeat = dyn_cast<WhileOp>(op)) {
-    SmallVector<Demand> control{{repeat.getCondition().front().getTerminator()->getOperand(0), {}}};
+    add({repeat.getCondition().front().getTerminator()->getOperand(0), {}}, count);
     for (const Condition &condition : conditionsAround(op))
-      control.emplace_back(condition.value, Coordinates());
-    llvm::SetVector<unsigned> needed;
-    llvm::SetVector<AxisId> shared;
-    for (const Demand &demand : control) {
-      for (AxisId id : facts.freeAxes(demand))
-        if (id != ordered) shared.insert(id);
-      usesOf(demand, needed);
-    }
-    if (std::optional<Real> active = activity(op->getLoc())) shared.insert(active->axes.begin(), active->axes.end());
-    for (unsigned i = 0; i < count; ++i) {
-      free[i].insert(shared.begin(), shared.end());
-      uses[i].insert(needed.begin(), needed.end());
-    }
-  }
-  for (size_t round = 0; round < count; ++round)
+      add({condition.value, {}}, count);
+    if (std::optional<Real> active = activity(op->getLoc())) free[count].insert(active->axes.begin(), active->axes.end());
     for (unsigned i = 0; i < count; ++i)
+      uses[i].insert(count);
+  }
+  for (size_t round = 0; round <= count; ++round)
+    for (unsigned i = 0; i <= count; ++i)
       for (unsigned j : uses[i]) // a reduction over the other's own axes leaves only the rest
         for (AxisId id : free[j])
-          if (i != j && llvm::none_of(facts.carryAxes(op, j), [&](AxisId a) { return facts.find(a) == id; })) free[i].insert(id);
+          if (i != j && (j == count || llvm::none_of(facts.carryAxes(op, j), [&](AxisId a) { return facts.find(a) == id; })))
+            free[i].insert(id);
   SmallVector<SmallVector<AxisId, 4>> lanes;
-  for (auto &set : free) {
-    AxisSet axes(set.begin(), set.end());
-    lanes.push_back(laneAxes(axes));
-  }
+  for (auto &set : free)
+    lanes.push_back(laneAxes(AxisSet(set.begin(), set.end())));
   return lanes;
 }
 
@@ -173,25 +162,10 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
   if (failed(start)) return failure();
   if (std::optional<Real> around = activity(loc)) start = binary(BinaryKind::And, *start, *around, loc);
   Value conditionValue = op.getCondition().front().getTerminator()->getOperand(0);
-  AxisSet varying;
-  for (ArrayRef<AxisId> own : lanes)
-    for (AxisId id : own)
-      if (!llvm::is_contained(varying, id)) varying.push_back(id);
-  for (AxisId id : facts.freeAxes({conditionValue, {}}))
-    if (!llvm::is_contained(varying, id)) varying.push_back(id);
-  llvm::append_range(varying, start->axes);
-  for (unsigned i = 0; i < Carries(op).size(); ++i) // all members of a tensor carry go on together
-    for (AxisId id : facts.carryAxes(op, i))
-      if (!llvm::is_contained(facts.freeAxes({conditionValue, {}}), facts.find(id))) llvm::erase(varying, facts.find(id));
-  llvm::sort(varying);
-  varying.erase(std::unique(varying.begin(), varying.end()), varying.end());
+  SmallVector<AxisId, 4> axes(lanes.back());
   Real active = *start;
-  for (AxisId id : laneAxes(varying))
+  for (AxisId id : axes)
     if (std::optional<Real> valid = validity(id, loc)) active = binary(BinaryKind::And, active, *valid, loc);
-  SmallVector<AxisId, 4> axes = unite({active});
-  for (AxisId id : laneAxes(varying))
-    if (!llvm::is_contained(axes, id)) axes.push_back(id);
-  llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
   active.value = align(active, axes, loc);
   active.axes = axes;
   SmallVector<Value> inits(carries.begin(), carries.end());

@@ -381,7 +381,7 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
     shape.push_back(*extent);
   }
   return inScope(home, [&]() -> FailureOr<Value> {
-    Value memory = workspace("kept", kir::elementType(own.first.getType()), shape);
+    Value memory = workspace("kept", kir::elementType(own.first.getType()), shape, /*zeroed=*/false);
     SmallVector<AxisId> unbound;
     for (AxisId id : walked)
       if (!lookup(id)) unbound.push_back(id);

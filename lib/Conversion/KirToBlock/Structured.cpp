@@ -50,7 +50,12 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
     Real final = binary(BinaryKind::Sub, real(*extent), indexConstant(1, loc), loc);
     last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, real(step), loc), real(step), loc).value : final.value;
   }
-  auto loop = scf::ForOp::create(builder, named(id, "", loc), zero, *extent, step, carries);
+  Value first = zero, stride = step;
+  if (id == group.split) { // every so many chunks are this instance's
+    first = binary(BinaryKind::Mul, real(worker), real(step), loc).value;
+    stride = binary(BinaryKind::Mul, real(ParamOp::create(builder, loc, builder.getIndexType(), group.workers)), real(step), loc).value;
+  }
+  auto loop = scf::ForOp::create(builder, named(id, "", loc), first, *extent, stride, carries);
   ::mlir::Block *body = loop.getBody();
   if (!body->empty()) body->back().erase();
   Scope *scope = addScope(body, loop);
@@ -65,6 +70,7 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
       scope->bindings[facts.passClass(facts.axis(member).op)] = start;
     }
   for (AxisId other : group.order) { // positions in the chunk as a slice
+    if (other == facts.slotAxis()) continue;
     Operation *owner = group.covers.at(other).slice ? facts.sliceOwner(other) : nullptr;
     if (!owner || facts.find(facts.axesOf(owner)[0]) != id) continue;
     Binding inside;

@@ -14,7 +14,7 @@ namespace intent::conversion {
 
 Scope *Construction::scopeOf(const AxisSet &axes) {
   for (Scope *scope = current; scope; scope = scope->parent)
-    if (!scope->parent || llvm::any_of(axes, [&](AxisId id) { return scope->bindings.count(id); })) return scope;
+    if (!scope->parent || scope->isRoot || llvm::any_of(axes, [&](AxisId id) { return scope->bindings.count(id); })) return scope;
   return nullptr;
 }
 
@@ -274,11 +274,16 @@ Value Construction::memoryOf(Value view) {
   return buffers.lookup(view);
 }
 
-Value Construction::workspace(StringRef name, Type element, ArrayRef<ExprAttr> shape) {
+Value Construction::workspace(const Twine &name, Type element, ArrayRef<ExprAttr> shape, bool zeroed) {
   SmallVector<Attribute> all;
   if (ArrayAttr known = program.getWorkspacesAttr()) all.assign(known.begin(), known.end());
-  std::string unique = (name + (all.empty() ? "" : std::to_string(all.size() + 1))).str();
-  all.push_back(WorkspaceAttr::get(builder.getContext(), builder.getStringAttr(unique), element, shape, /*zeroed=*/false));
+  auto taken = [&](StringRef candidate) {
+    return llvm::any_of(all, [&](Attribute space) { return cast<WorkspaceAttr>(space).getName() == candidate; });
+  };
+  std::string unique = name.str();
+  for (unsigned i = 2; taken(unique); ++i)
+    unique = (name + std::to_string(i)).str();
+  all.push_back(WorkspaceAttr::get(builder.getContext(), builder.getStringAttr(unique), element, shape, zeroed));
   program.setWorkspacesAttr(builder.getArrayAttr(all));
   return program.getBody().addArgument(block::ViewType::get(builder.getContext(), element, shape.size()),
                                        NameLoc::get(builder.getStringAttr(unique), facts.kernel.getLoc()));
@@ -411,6 +416,7 @@ FailureOr<Real> Construction::realise(const Demand &demand) {
 
 FailureOr<Real> Construction::compute(const Demand &demand) {
   auto [value, coordinates] = demand;
+  if (handed && handed->count(demand)) return finished(demand);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (isa<kir::KernelOp>(argument.getOwner()->getParentOp())) {
       Real real;

@@ -20,7 +20,8 @@ inline constexpr llvm::StringLiteral sinkAttributeName = "triton.sink";
 /// On a fence whose barrier must wait for the stores of every wave.
 inline constexpr llvm::StringLiteral drainAttributeName = "triton.drain";
 
-/// Rewrites picks as reductions that keep the bits of one lane, and carries f8 through scans and reductions as f32.
+/// Rewrites picks as reductions that keep the bits of one lane, carries f8 through scans and reductions as f32, and
+/// passes scalars that a combine captures as components.
 void legalizeStructured(block::ProgramOp program);
 
 /// Keeps reductions that a loop accumulates, and that are read more than once after it, from a defect of Triton.

@@ -6,6 +6,8 @@
 //   block.pick %x at %p axis 1 : f32 -> reduce or of select(lanes(1) == %p, bitcast %x, 0), bitcast back
 #include "Legalization.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace intent;
 using namespace intent::block;
@@ -89,6 +91,48 @@ static void widenBytes(Op op) {
   }
 }
 
+// A combine of Triton sees its operands only: a scalar from outside becomes a component that every lane holds and every
+// combination passes on.
+//
+//   reduce(%x) { yield f(%a, %b, %s) } -> reduce(%x, broadcast %s) { yield f(%a, %b, %as), %as }
+template <typename Op>
+static Op passCaptures(Op op) {
+  llvm::SetVector<Value> captured;
+  Region &combine = op.getCombine();
+  combine.walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getParentRegion()->isProperAncestor(&combine) && isScalarType(operand.getType()) && !operand.getDefiningOp<ConstantOp>())
+        captured.insert(operand);
+  });
+  if (captured.empty()) return op;
+  OpBuilder builder(op);
+  Location location = op.getLoc();
+  if (auto name = dyn_cast<NameLoc>(location)) location = name.getChildLoc();
+  SmallVector<Value> values(op.getValues()), identities(op.getIdentities());
+  SmallVector<Type> results(op->getResultTypes());
+  size_t count = values.size();
+  ::mlir::Block &body = combine.front();
+  Operation *yield = body.getTerminator();
+  for (auto [i, scalar] : llvm::enumerate(captured)) {
+    auto whole = cast<FragmentType>(withElement(values[0].getType(), scalar.getType()));
+    values.push_back(BroadcastOp::create(builder, location, whole, scalar, builder.getDenseI64ArrayAttr({})));
+    identities.push_back(scalar);
+    results.push_back(withElement(results[0], scalar.getType()));
+    BlockArgument passed = body.insertArgument(count + i, scalar.getType(), location);
+    body.addArgument(scalar.getType(), location);
+    Value(scalar).replaceUsesWithIf(passed, [&](OpOperand &use) { return combine.isAncestor(use.getOwner()->getParentRegion()); });
+    yield->insertOperands(count + i, ValueRange{passed});
+  }
+  Op wider;
+  if constexpr (std::is_same_v<Op, ScanOp>)
+    wider = ScanOp::create(builder, op.getLoc(), results, values, identities, op.getAxisAttr(), op.getReverseAttr());
+  else wider = ReduceOp::create(builder, op.getLoc(), results, values, identities, op.getAxisAttr());
+  wider.getCombine().takeBody(combine);
+  op->replaceAllUsesWith(wider->getResults().take_front(count));
+  op.erase();
+  return wider;
+}
+
 void legalizeStructured(ProgramOp program) {
   SmallVector<Operation *> operations;
   program.walk([&](Operation *op) {
@@ -96,9 +140,9 @@ void legalizeStructured(ProgramOp program) {
   });
   for (Operation *op : operations) {
     if (auto pick = dyn_cast<PickOp>(op)) legalizePick(pick);
-    else if (auto scan = dyn_cast<ScanOp>(op)) widenBytes(scan);
+    else if (auto scan = dyn_cast<ScanOp>(op)) widenBytes(passCaptures(scan));
     // A reduction of one component goes the way of the arithmetic.
-    else if (auto reduce = cast<ReduceOp>(op); reduce.getValues().size() > 1) widenBytes(reduce);
+    else if (ReduceOp reduce = passCaptures(cast<ReduceOp>(op)); reduce.getValues().size() > 1) widenBytes(reduce);
   }
 }
 

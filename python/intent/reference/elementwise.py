@@ -13,6 +13,8 @@ SMALL_FLOATS = "8-bit floats are stored, cast, compared, selected and contracted
 
 
 def _kind(values):
+    if all(type(v) is Scalar and not v.data.ndim for v in values):
+        return Scalar
     broadcast_shape([v.data.shape for v in values])
     return kind_of(values)
 

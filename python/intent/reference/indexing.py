@@ -55,6 +55,25 @@ def _index(item, axis, extent):
     raise LanguageError(message)
 
 
+def point(index, extents):
+    """The coordinates of an index of scalars alone, all in bounds; None for any other index, which `select` and its checks judge."""
+    items = index if type(index) is tuple else (index,)
+    if len(items) != len(extents) or not items:
+        return None
+    found = []
+    for item, extent in zip(items, extents):
+        if type(item) is Scalar:
+            if item.format.kind not in ("int", "uint") or item.data.ndim:
+                return None
+            item = int(item.data)
+        elif type(item) is not int:
+            return None
+        if not 0 <= item < extent:
+            return None
+        found.append(item)
+    return tuple(found)
+
+
 def select(index, extents, described, new_axes_allowed=True):
     """The Selection of an index (one item or a tuple) in a resource of these extents. LanguageError."""
     items = []

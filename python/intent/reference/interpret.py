@@ -250,6 +250,15 @@ class _Pure:
 _SIGNATURES = {}
 
 
+def _signature(name, function):
+    """(names, defaults, signature) of an operation; names is None where arguments do not bind by position alone."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    names = [p.name for p in parameters] if all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters) else None
+    found = _SIGNATURES[name] = names, {p.name: p.default for p in parameters if p.default is not p.empty}, signature
+    return found
+
+
 class Interpreter:
     """The state of one run: free choices, extents by symbol, parallel loops, author functions that have run."""
 
@@ -297,9 +306,12 @@ class Interpreter:
 
     def operate(self, name, function, args, kwargs):
         implementation = OPERATIONS[name]
-        signature = _SIGNATURES.get(name)
-        if signature is None:
-            signature = _SIGNATURES[name] = inspect.signature(function)
+        names, defaults, signature = _SIGNATURES.get(name) or _signature(name, function)
+        if names is not None and not kwargs and len(names) - len(defaults) <= len(args) <= len(names):
+            given = dict(zip(names, args))
+            for parameter in names[len(args):]:
+                given[parameter] = defaults[parameter]
+            return implementation(**given)
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:

@@ -48,6 +48,9 @@ class Memory:
         raise LanguageError(f"{self.described} has no attribute '{name}'")
 
     def __getitem__(self, index):
+        point = indexing.point(index, self.raw.shape)
+        if point is not None:
+            return self._element(point)
         return self.read(indexing.select(index, self.raw.shape, self.described))
 
     def __setitem__(self, index, value):
@@ -109,6 +112,15 @@ class Memory:
             raise LanguageError(f"parameter '{self.name}' is an input (I.In) and is not written")
         if current().pure:
             raise LanguageError(f"a combine function has no effects; it writes '{self.name}'")
+
+    def _element(self, point):
+        """One element at coordinates in bounds: what `read` does, without arrays of positions."""
+        if self.written is not None and not self.written[point]:
+            self.check_written([np.asarray([p]) for p in point], 1)
+        races = current().races
+        if len(races.frames) > self.storage.depth:
+            races.record(self.storage, self.units(point), "read", self.described)
+        return Scalar(np.asarray(decoded(self.raw[point], self.format), self.format.storage), self.format)
 
     def read(self, selection):
         indexing.check_bounds(selection, self.raw.shape, self.described)

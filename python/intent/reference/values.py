@@ -199,6 +199,8 @@ def _settled(value, format):
 def alike(operation, *operands):
     """Values of one dtype from the operands of an operation; literals take the dtype of the others. LanguageError where they differ."""
     strong = [o for o in operands if isinstance(o, Value) and not o.weak]
+    if len(strong) == len(operands) and all(o.format is strong[0].format for o in strong):
+        return strong
     if strong:
         format = strong[0].format
         for other in strong[1:]:

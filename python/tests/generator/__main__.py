@@ -70,7 +70,8 @@ def report(pool, seed, outcome, seconds, others):
         found = pool.outcome(candidate)
         return found.status == "failed" and found.signature == outcome.signature
 
-    small = shrink(program(seed), fails, seconds) if seconds > 0 else program(seed)
+    # Each try at a hang would take the whole time limit.
+    small = shrink(program(seed), fails, seconds) if seconds > 0 and outcome.category != "timeout" else program(seed)
     final = pool.outcome(small)
     print(f"\n-- seed {seed}: {outcome.category}\n{final.detail or outcome.detail}\n{source(small)}# extents {small.sizes}, data seed {small.data_seed}")
     print(f"rerun: make fuzz SEED={seed} COUNT=1" + (f"   (and {len(others)} like it: {', '.join(map(str, others[:8]))})" if others else "") + "\n", flush=True)

@@ -5,7 +5,7 @@ import random
 
 from . import kinds
 from .kinds import Context, facts
-from .statements import check
+from .statements import MOST_WORK, check, work
 from .tensor_kinds import COMBINES, view_facts
 from .tree import INTS, Facts, Invalid, Node, Program, ScalarParameter, Statement, View, is_float
 
@@ -569,6 +569,10 @@ def program(seed):
             drawn = Draw(f"{seed}/{attempt}").draw()
             if not any(v.access != "in" for v in drawn.views):
                 continue
+            for extents in drawn.sizes:
+                while work(drawn, extents) > MOST_WORK:
+                    largest = max(extents, key=extents.get)
+                    extents[largest] //= 2
             check(drawn)
             return drawn
         except (Invalid, RecursionError):

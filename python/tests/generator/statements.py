@@ -280,6 +280,37 @@ def _nested(statement):
             yield from _nested(inner)
 
 
+# Interpreted operations that one run may take: about a second in the reference.
+MOST_WORK = 15000
+
+
+def work(program, extents):
+    """About how many operations the reference carries out, one by one."""
+    context = Context(program, extents)
+
+    def of_node(node):
+        slow = {"fold": 40, "generic_reduce": 8, "scan": 20, "select": 2}.get(node.kind, 1)
+        return slow + sum(map(of_node, node.children))
+
+    def of_body(body, times):
+        total = 0
+        for s in body:
+            own = sum(map(of_node, s.expressions)) + 2
+            inner = times
+            if s.kind == "parallel":
+                inner = times * context.count(s.params["extents"])
+            elif s.kind in ("for", "while"):
+                inner = times * (context.size(s.params["extent"]) if s.kind == "for" else 6)
+                own *= max(1, inner // max(times, 1))
+            elif s.kind == "scatter":
+                own += 40 * 4
+            total += times * own + sum(of_body(b, inner) for b in s.bodies)
+        return total
+
+    return of_body(program.body, 1)
+
+
 def check(program):
     """The written views' facts for each set of extents. Raises Invalid."""
+    require(all(work(program, extents) <= MOST_WORK for extents in program.sizes))
     return [Check(program, extents).outputs for extents in program.sizes]

@@ -1,5 +1,5 @@
 // RUN: intent-opt --block-legalize-for-triton %s | FileCheck %s
-// A pick keeps the bits of one lane; f8 goes through a scan as f32.
+// A pick keeps the bits of one lane; f8 goes through a scan as f32; what a combine captures is a component.
 module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
 // CHECK-LABEL: block.kernel @structured
 block.kernel @structured interface [#block.scalar_argument<"s", f32>, #block.scalar_argument<"q", f8E4M3FN>, #block.scalar_argument<"lane", index>] checks [] overlaps [] {
@@ -37,6 +37,18 @@ block.kernel @structured interface [#block.scalar_argument<"s", f32>, #block.sca
         %t = block.select %c, %f, %e : i1, f8E4M3FN
         block.yield %t : f8E4M3FN
       } : (!block.fragment<f8E4M3FN, [16]>) identities (f8E4M3FN) -> (!block.fragment<f8E4M3FN, [16]>)
+      // CHECK: %[[S:.*]] = block.broadcast %{{.*}} [] : f32 to <f32, [4, 8]>
+      // CHECK: block.reduce(%{{.*}}, %[[S]]) identity(%{{.*}}, %{{.*}}) axis 1 {
+      // CHECK: ^bb0(%{{.*}}: f32, %[[PASSED:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
+      // CHECK: block.binary minimum %{{.*}}, %[[PASSED]]
+      // CHECK: block.yield %{{.*}}, %[[PASSED]] : f32, f32
+      %none = block.constant 0.0 : f32 : f32
+      %d = block.reduce(%x) identity(%none) axis 1 {
+      ^bb0(%e: f32, %f: f32):
+        %t = block.binary add %e, %f : f32
+        %u = block.binary minimum %t, %s : f32
+        block.yield %u : f32
+      } : (!block.fragment<f32, [4, 8]>) -> (!block.fragment<f32, [4]>) identities (f32)
     }
   }
 }

@@ -112,19 +112,46 @@ block.kernel @unbound interface [] checks [] overlaps [] {
 // -----
 
 module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
-block.kernel @captured interface [#block.scalar_argument<"s", f32>] checks [] overlaps [] {
-  block.program @main privates [] parameters [] (%s: f32) {
+block.kernel @captured interface [#block.view_argument<"v", f32, [4], in>] checks [] overlaps [] {
+  block.program @main privates [] parameters [] (%v: !block.view<f32, 1>) {
     block.group size(1) {
     ^bb0(%p: index):
       %zero = block.constant 0.0 : f32 : f32
-      %a = block.broadcast %s [] : f32 to !block.fragment<f32, [32]>
+      %a = block.broadcast %zero [] : f32 to !block.fragment<f32, [32]>
+      %at = block.constant 0 : index : index
       %r = block.reduce(%a) identity(%zero) axis 0 {
       ^bb0(%x: f32, %y: f32):
         // expected-error @below {{provider surface: a combine function uses a value from outside}}
+        %s = block.load %v[%at] valid() fill %zero coordinate_axes [[]] valid_axes [] : !block.view<f32, 1>, (index) valid () fill f32 -> f32
         %t = block.binary mul %x, %s : f32
         %u = block.binary add %t, %y : f32
         block.yield %u : f32
       } : (!block.fragment<f32, [32]>) -> (f32) identities (f32)
+    }
+  }
+}
+}
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @branches interface [] checks [] overlaps [] {
+  block.program @main privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0.0 : f32 : f32
+      %a = block.broadcast %zero [] : f32 to !block.fragment<f32, [32]>
+      %r = block.scan(%a) identity(%zero) axis 0 {
+      ^bb0(%x: f32, %y: f32):
+        %c = block.compare lt %x, %y : f32 -> i1
+        // expected-error @below {{provider surface: a combine function has control flow}}
+        %t = scf.if %c -> f32 {
+          scf.yield %y : f32
+        } else {
+          scf.yield %x : f32
+        }
+        block.yield %t : f32
+      } : (!block.fragment<f32, [32]>) identities (f32) -> (!block.fragment<f32, [32]>)
     }
   }
 }

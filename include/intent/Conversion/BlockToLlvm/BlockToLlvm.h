@@ -30,18 +30,33 @@ struct ViewFacts {
   llvm::SmallVector<std::optional<int64_t>, 4> strides;
 };
 
+/// An access that checked code asks about before each lane.
+struct CheckedAccess {
+  unsigned view; ///< argument number
+  bool reads, writes, atomic;
+  bool acquires, releases; ///< what other instances do
+  mlir::Location location;
+};
+
 /// The native function of one bound program:
 ///   void NAME(const int64_t *frame, int64_t begin, int64_t end, char *arena)
 /// runs the instances [begin, end) of the linear program space. `frame` holds, in order: for each public argument the
 /// address and then the strides of a view or the value bits of a scalar; the private values; for each workspace its
 /// address and strides (of which only those that depend on the launch are read); the sizes of the groups.
 /// `arena` is 64-byte aligned scratch of `arenaBytes`, private to the call.
+///
+/// Checked code visits single lanes, every load where it stands. The frame then ends with the address of a context and
+/// that of a function
+///   int8_t check(void *context, int64_t access, int8_t active, const int64_t *coordinates)
+/// which it calls for each lane of each access, an index into `accesses`; the lane acts if the answer is 1. A negative
+/// `access` begins the execution of access -1 - `access`.
 struct HostFunction {
+  std::vector<CheckedAccess> accesses; ///< none unless checked
   std::unique_ptr<llvm::Module> module;
   int64_t arenaBytes = 0;
 };
 mlir::FailureOr<HostFunction> translateToLlvm(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::StringRef name,
-                                              llvm::LLVMContext &context);
+                                              llvm::LLVMContext &context, bool checked = false);
 
 } // namespace intent::block
 

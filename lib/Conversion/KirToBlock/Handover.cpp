@@ -1,0 +1,241 @@
+// Hand-over: what every instance of a split axis has combined of its own members, the last of them to arrive finishes.
+#include "Handover.h"
+
+#include "Construct.h"
+#include "Groups.h"
+
+using namespace mlir;
+using namespace intent::block;
+using intent::kir::KirTensorType;
+
+namespace intent::conversion {
+
+//===- which axis may be split -------------------------------------------------------------------------===//
+
+bool isPartial(Facts &facts, const Demand &demand, AxisId split) {
+  Operation *op = demand.first.getDefiningOp();
+  return op && isReduction(op) && llvm::any_of(facts.axesOf(op), [&](AxisId id) { return facts.find(id) == split; });
+}
+
+bool hasAxis(Facts &facts, Effect *effect, AxisId split) {
+  for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
+    for (AxisId id : own)
+      if (facts.find(id) == split) return true;
+  return false;
+}
+
+// Each partial value is a reduction of what loads give, and is needed only by effects without the axis, which then stand
+// behind everything that other instances do.
+static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
+  if (!facts.isLaunchVisible(facts.axis(split).extent)) return false;
+  for (const auto *set : {&g.uniform, &g.ordered, &g.running, &g.complete})
+    if (set->contains(split)) return false;
+  auto isSequential = [&](AxisId id) { return facts.isPass(id) || facts.axis(id).kind == Axis::Ordered; };
+  bool partial = false;
+  for (const Demand &demand : g.demands.order) {
+    if (!isPartial(facts, demand, split)) continue;
+    partial = true;
+    if (facts.depth(demand, split) != 1 || llvm::any_of(facts.freeAxes(demand), isSequential)) return false;
+    for (AxisId id : facts.freeAxes(demand))
+      if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
+  }
+  if (!partial) return false;
+  for (Effect *effect : g.effects) {
+    if (!effect->isLeaf()) return false;
+    bool own = hasAxis(facts, effect, split);
+    for (const Demand &root : effect->roots)
+      if (own && facts.depth(root, split) != 0) return false;
+  }
+  for (Effect *a : g.effects)
+    for (Effect *b : g.effects)
+      for (const Access &write : facts.accessesOf(a))
+        for (const Access &other : facts.accessesOf(b)) {
+          if (&write == &other || !write.write || write.view != other.view || commute(write.op, other.op) ||
+              facts.areDisjoint(write.coordinates, other.coordinates))
+            continue;
+          bool first = hasAxis(facts, a, split), second = hasAxis(facts, b, split);
+          if (first && second && !meetOnlyAtOnePosition(facts, write, other, split)) return false;
+          if (first != second && !(second && !other.write && facts.order(other.op) < facts.order(write.op))) return false;
+        }
+  return true;
+}
+
+std::optional<AxisId> splitAxis(Facts &facts, const GroupFacts &g) {
+  std::optional<AxisId> found;
+  for (AxisId id : g.reduced) {
+    if (!maySplit(facts, g, id)) continue;
+    // Best an axis that some effect has too: its work is shared out and its loads serve both.
+    if (llvm::any_of(g.effects, [&](Effect *effect) { return hasAxis(facts, effect, id); })) return id;
+    if (!found) found = id;
+  }
+  return found;
+}
+
+//===- construction ------------------------------------------------------------------------------------===//
+
+static Real scalar(Value value) {
+  Real real;
+  real.value = value;
+  return real;
+}
+
+LogicalResult Construction::handOver() {
+  Location loc = facts.kernel.getLoc();
+  SmallVector<Effect *> shared, finishing;
+  for (Effect *effect : group.effects)
+    (hasAxis(facts, effect, group.split) ? shared : finishing).push_back(effect);
+  if (failed(emit(shared, {}))) return failure();
+  std::map<Demand, Slots, DemandLess> slots;
+  for (Effect *effect : finishing)
+    for (const Demand &demand : facts.demandsOf(effect).order)
+      if (isPartial(facts, demand, group.split) && !slots.count(demand))
+        for (Value result : demand.first.getDefiningOp()->getResults()) {
+          FailureOr<Slots> stored = storePartial({result, demand.second});
+          if (failed(stored)) return failure();
+          slots[{result, demand.second}] = *stored;
+        }
+  // The last instance to draw a ticket sees what all others stored before theirs.
+  Value counter = workspace("arrived", builder.getI32Type(), {ExprAttr::constant(builder.getContext(), 1)}, /*zeroed=*/true);
+  FenceOp::create(builder, loc);
+  Value zero = indexConstant(0, loc).value, one = constant(builder.getI32IntegerAttr(1), loc).value;
+  ArrayAttr none = builder.getArrayAttr({}), scalarAxes = builder.getArrayAttr({builder.getI64ArrayAttr({})});
+  Value drawn = AtomicOp::create(builder, loc, builder.getI32Type(), AtomicKind::Add, MemoryOrder::AcqRel, one, counter, ValueRange{zero},
+                                 ValueRange(), scalarAxes, none);
+  Value ticket = CastOp::create(builder, loc, builder.getIndexType(), drawn);
+  Real workers = scalar(ParamOp::create(builder, loc, builder.getIndexType(), group.workers));
+  Real last = binary(BinaryKind::Sub, workers, indexConstant(1, loc), loc);
+  Value isLast = compare(ComparePredicate::Eq, scalar(ticket), last, loc).value;
+  auto branch = scf::IfOp::create(builder, loc, isLast, /*withElseRegion=*/false);
+  ::mlir::Block *body = branch.thenBlock();
+  if (!body->empty()) body->back().erase();
+  Scope *home = current, *finish = addScope(body, branch);
+  finish->isRoot = true; // nothing that an instance knows of its own members is known here
+  handed = &slots;
+  FenceOp::create(builder, loc);
+  if (failed(emit(finishing, {}))) return failure();
+  handed = nullptr;
+  Value rest = constant(builder.getI32IntegerAttr(0), loc).value;
+  AtomicOp::create(builder, loc, builder.getI32Type(), AtomicKind::Store, MemoryOrder::Relaxed, rest, counter,
+                   ValueRange{indexConstant(0, loc).value}, ValueRange(), scalarAxes, none);
+  builder.setInsertionPointToEnd(body);
+  scf::YieldOp::create(builder, loc);
+  current = innermost = home;
+  setInsertionPoint();
+  return success();
+}
+
+// Stores this instance's part of a value: one slot an instance, then the value's own axes.
+FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand) {
+  Location loc = demand.first.getLoc();
+  Slots slots;
+  SmallVector<ExprAttr> shape{group.workers};
+  SmallVector<AxisId> unbound;
+  for (AxisId id : facts.freeAxes(demand)) {
+    slots.classes.push_back(id);
+    shape.push_back(*workspaceExtent(id));
+    if (!lookup(id)) unbound.push_back(id);
+  }
+  slots.memory = workspace("slots", kir::elementType(demand.first.getType()), shape, /*zeroed=*/false);
+  auto body = [&]() -> LogicalResult {
+    FailureOr<Real> value = realise(demand);
+    if (failed(value)) return failure();
+    Accessed at;
+    at.coordinates.push_back(scalar(worker));
+    for (AxisId id : slots.classes) {
+      FailureOr<Real> real = realiseIndex(facts.position(id), loc);
+      if (failed(real)) return failure();
+      at.coordinates.push_back(*real);
+    }
+    finish(at, {*value}, loc);
+    auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
+    StoreOp::create(builder, loc, align(*value, at.axes, loc), slots.memory, valuesOf(at.coordinates), valuesOf(at.valid),
+                    alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
+    return success();
+  };
+  if (failed(traverse({}, unbound, {demand}, body, loc))) return failure();
+  return slots;
+}
+
+// Combines the slots of all instances, in order.
+FailureOr<Real> Construction::finished(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  Location loc = op->getLoc();
+  AxisId slot = facts.slotAxis();
+  static constexpr int64_t scalarLanes = 128; // where a slot is one element, many are read at once
+  SmallVector<AxisId, 4> kept = laneAxes(facts.freeAxes(demand));
+  ExprAttr lanes = kept.empty() ? ExprAttr::constant(builder.getContext(), scalarLanes) : ExprAttr();
+  FailureOr<Reals> neutral = identities(demand);
+  if (failed(neutral)) return failure();
+  SmallVector<Value> carries;
+  for (const Real &identity : *neutral)
+    carries.push_back(align(identity, kept, loc));
+  Scope *home = current, *outer = innermost;
+  Value workers = ParamOp::create(builder, loc, builder.getIndexType(), group.workers);
+  auto loop = scf::ForOp::create(builder, loc, indexConstant(0, loc).value, workers, indexConstant(lanes ? scalarLanes : 1, loc).value, carries);
+  ::mlir::Block *body = loop.getBody();
+  if (!body->empty()) body->back().erase();
+  Scope *scope = addScope(body, loop);
+  Binding binding;
+  binding.base = loop.getInductionVar();
+  binding.lanes = lanes;
+  if (lanes) binding.extent = workers;
+  scope->bindings[slot] = binding;
+  Reals parts;
+  for (Value result : op->getResults()) {
+    auto stored = handed->find({result, demand.second});
+    Accessed at;
+    at.coordinates.push_back(position(slot, loc));
+    for (AxisId id : stored->second.classes) {
+      FailureOr<Real> real = realiseIndex(facts.position(id), loc);
+      if (failed(real)) return failure();
+      at.coordinates.push_back(*real);
+    }
+    finish(at, {}, loc);
+    FailureOr<Real> part = loadAt(stored->second.memory, kir::elementType(result.getType()), at, loc);
+    if (failed(part)) return failure();
+    parts.push_back(*part);
+  }
+  auto carried = [&](unsigned i) {
+    Real real;
+    real.value = loop.getRegionIterArg(i);
+    real.axes = kept;
+    return real;
+  };
+  Reals combined;
+  if (auto reduce = dyn_cast<kir::ReduceOp>(op)) {
+    FailureOr<Captured> captured = capturedBy(reduce.getCombine(), reduce.getCaptures(), demand.second);
+    if (failed(captured)) return failure();
+    if (lanes) {
+      FailureOr<Reals> reduced = reduceLanes(reduce, parts, *neutral, slot, *captured);
+      if (failed(reduced)) return failure();
+      parts = *reduced;
+    }
+    Reals arguments;
+    for (unsigned i = 0; i < parts.size(); ++i)
+      arguments.push_back(carried(i));
+    llvm::append_range(arguments, parts);
+    FailureOr<Reals> both = combine(reduce.getCombine(), arguments, *captured);
+    if (failed(both)) return failure();
+    combined = *both;
+  } else {
+    Real part = parts[0];
+    if (lanes) part = sumLanes(part, slot, loc);
+    combined.push_back(binary(BinaryKind::Add, carried(0), part, loc));
+  }
+  SmallVector<Value> yields;
+  for (const Real &real : combined)
+    yields.push_back(align(real, kept, loc));
+  close(scope, yields, loc);
+  current = home;
+  innermost = outer;
+  setInsertionPoint();
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), yields)) {
+    Real real;
+    real.value = value;
+    real.axes = kept;
+    current->memo[{result, demand.second}] = real;
+  }
+  return current->memo.at(demand);
+}
+
+} // namespace intent::conversion

@@ -1,0 +1,137 @@
+#include "Checker.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using intent::block::CheckedAccess;
+
+namespace intent::host {
+
+bool Checker::run(NativeFunction entry, const int64_t *frame, int64_t number, char *arena) {
+  instance = number;
+  // Generated code holds nothing that would have to be released.
+  if (setjmp(escape)) return false;
+  entry(frame, number, number + 1, arena);
+  return true;
+}
+
+int8_t Checker::check(void *checker, int64_t access, int8_t active, const int64_t *coordinates) {
+  auto *self = static_cast<Checker *>(checker);
+  if (access < 0) {
+    ++self->execution;
+    return 1;
+  }
+  if (!active) return 0;
+  if (!self->mayAct(access, coordinates)) std::longjmp(self->escape, 1);
+  return 1;
+}
+
+bool Checker::isOutside(const CheckedAccess &access, const Memory &memory, const int64_t *coordinates) {
+  for (size_t axis = 0; axis < memory.extents.size(); ++axis)
+    if (coordinates[axis] < 0 || coordinates[axis] >= memory.extents[axis]) {
+      report(&access - accesses.data(), "access outside '" + memory.name + "': expected an index in [0, " +
+                                            std::to_string(memory.extents[axis]) + ") on axis " + std::to_string(axis) + ", got " +
+                                            std::to_string(coordinates[axis]));
+      return true;
+    }
+  return false;
+}
+
+bool Checker::mayAct(int64_t number, const int64_t *coordinates) {
+  const CheckedAccess &access = accesses[number];
+  const Memory &memory = memories[access.view];
+  if (isOutside(access, memory, coordinates)) return false;
+  const char *address = memory.data;
+  for (size_t axis = 0; axis < memory.extents.size(); ++axis)
+    address += coordinates[axis] * memory.strides[axis] * memory.elementBytes;
+  Element &element = elements[address];
+  Event event{instance, ++now, number, access.atomic};
+
+  // An atomic access orders first what it then touches.
+  if (access.acquires)
+    if (auto published = releases.find(address); published != releases.end())
+      acquired[instance].push_back({address, published->second.size()});
+  if (access.releases) releases[address].push_back({instance, now});
+
+  if (access.reads && memory.unwritten && !element.written) {
+    report(number, "read of " + describe(memory, coordinates) + ", which nothing has been written to");
+    return false;
+  }
+  auto conflicts = [&](const Event &other) {
+    return other.instance >= 0 && other.instance != instance && !(other.atomic && event.atomic) && !isOrdered(other);
+  };
+  const Event *other = nullptr;
+  if (conflicts(element.write)) other = &element.write;
+  for (const Event *read : {&element.read, &element.otherRead})
+    if (access.writes && !other && conflicts(*read)) other = read;
+  if (other) {
+    auto by = [](const char *what, int64_t number) { return std::string(what) + " by instance " + std::to_string(number); };
+    std::string place = describe(memory, coordinates);
+    report(number,
+           "race on " + place + ": " + by(access.writes ? "write" : "read", instance) + " and " +
+               by(other == &element.write ? "write" : "read", other->instance),
+           other);
+    return false;
+  }
+  if (!access.atomic && access.writes) {
+    if (element.execution == execution && element.write.access == number) {
+      report(number, "two lanes of one store write " + describe(memory, coordinates));
+      return false;
+    }
+    element.execution = execution;
+  }
+  if (access.writes) {
+    element.write = event;
+    element.written = true;
+    return true;
+  }
+  if (element.read.instance != instance) element.otherRead = element.read;
+  element.read = event;
+  return true;
+}
+
+bool Checker::isOrdered(const Event &earlier) const {
+  llvm::DenseMap<int64_t, char> visited;
+  return sees(instance, earlier.instance, earlier.time, visited);
+}
+
+// Directly, or through an instance in between that saw it and released in turn.
+bool Checker::sees(int64_t viewer, int64_t earlier, uint64_t time, llvm::DenseMap<int64_t, char> &visited) const {
+  if (!visited.insert({viewer, 1}).second) return false;
+  auto seen = acquired.find(viewer);
+  if (seen == acquired.end()) return false;
+  for (auto [address, count] : seen->second) {
+    llvm::ArrayRef<Release> all = releases.find(address)->second;
+    for (const Release &release : all.take_front(count))
+      if (release.instance == earlier ? release.time > time : sees(release.instance, earlier, time, visited)) return true;
+  }
+  return false;
+}
+
+std::string Checker::describe(const Memory &memory, const int64_t *coordinates) const {
+  std::string text = "'" + memory.name + "[";
+  for (size_t axis = 0; axis < memory.extents.size(); ++axis)
+    text += (axis ? ", " : "") + std::to_string(coordinates[axis]);
+  return text + "]'";
+}
+
+// The author's place: the innermost one that names a file.
+static std::string placeOf(Location location) {
+  std::string text;
+  location->walk([&](Location inner) {
+    auto file = dyn_cast<FileLineColLoc>(inner);
+    if (!file) return WalkResult::advance();
+    text = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+    return WalkResult::interrupt();
+  });
+  return text.empty() ? "-:0:0" : text;
+}
+
+void Checker::report(int64_t access, const std::string &message, const Event *other) {
+  found = placeOf(accesses[access].location) + ": " + message;
+  if (other) found += "\n" + placeOf(accesses[other->access].location) + ": the other access is here";
+}
+
+} // namespace intent::host

@@ -1,0 +1,76 @@
+// What a checked launch finds out: accesses outside their view, reads of what nobody wrote, and races.
+#ifndef INTENT_HOST_CHECKER_H
+#define INTENT_HOST_CHECKER_H
+
+#include "Jit.h"
+#include "llvm/ADT/DenseMap.h"
+#include <csetjmp>
+#include <string>
+#include <vector>
+
+namespace intent::host {
+
+/// Follows the accesses of instances that run one after the other, in any order. Two instances may touch the same
+/// element, one of them writing, only by atomic accesses, or if the second has acquired, by an atomic access, what the
+/// first released after its own.
+class Checker {
+public:
+  /// The memory of a view argument.
+  struct Memory {
+    std::string name;
+    char *data = nullptr;
+    llvm::SmallVector<int64_t, 4> extents, strides;
+    int64_t elementBytes = 1;
+    bool unwritten = false; ///< no element has a value at first
+  };
+
+  Checker(llvm::ArrayRef<block::CheckedAccess> accesses, std::vector<Memory> memories)
+      : accesses(accesses), memories(std::move(memories)) {}
+
+  /// Runs one instance, up to the first error: what follows it may be of any length. False if there is one.
+  bool run(NativeFunction entry, const int64_t *frame, int64_t number, char *arena);
+  /// The function that checked code calls.
+  static int8_t check(void *checker, int64_t access, int8_t active, const int64_t *coordinates);
+  /// `FILE:LINE:COLUMN: what`, then further lines; empty if nothing was found.
+  const std::string &report() const { return found; }
+
+private:
+  /// One access in time: instance, its place in the order of all accesses, and where it stands in the program.
+  struct Event {
+    int64_t instance = -1;
+    uint64_t time = 0;
+    int64_t access = -1;
+    bool atomic = false;
+  };
+  struct Element {
+    Event write, read;      ///< the last ones
+    Event otherRead;        ///< the last one by another instance than `read`
+    uint64_t execution = 0; ///< of the last plain store
+    bool written = false;
+  };
+  struct Release {
+    int64_t instance;
+    uint64_t time;
+  };
+
+  bool mayAct(int64_t access, const int64_t *coordinates);
+  bool isOutside(const block::CheckedAccess &access, const Memory &memory, const int64_t *coordinates);
+  bool isOrdered(const Event &earlier) const;
+  bool sees(int64_t instance, int64_t earlier, uint64_t time, llvm::DenseMap<int64_t, char> &visited) const;
+  void report(int64_t access, const std::string &message, const Event *other = nullptr);
+  std::string describe(const Memory &memory, const int64_t *coordinates) const;
+
+  llvm::ArrayRef<block::CheckedAccess> accesses;
+  std::vector<Memory> memories;
+  llvm::DenseMap<const char *, Element> elements;
+  llvm::DenseMap<const char *, std::vector<Release>> releases;                    ///< by element of an atomic access, in order
+  llvm::DenseMap<int64_t, std::vector<std::pair<const char *, size_t>>> acquired; ///< by instance: elements, and how many releases it saw
+  int64_t instance = -1;
+  uint64_t now = 0, execution = 0;
+  std::string found;
+  std::jmp_buf escape; ///< out of the running instance
+};
+
+} // namespace intent::host
+
+#endif

@@ -1,0 +1,139 @@
+"""Programs that random generation found and the host backend or the compiler did not carry out; each with values worked out in NumPy.
+
+A test here is strict: once its program works, the mark goes.
+"""
+import numpy as np
+import pytest
+
+import intent
+import intent.language as I
+
+
+@intent.fn
+def plus(a, b):
+    return a + b
+
+
+@intent.fn
+def smaller(a, b):
+    return I.minimum(a, b)
+
+
+@intent.fn
+def total_of(a):
+    return I.reduce.sum(a, axis=0)
+
+
+@intent.kernel
+def transposed_rows(x: I.In[I.f32, ("N", "M")], y: I.Out[I.f32, ("N", "N")], z: I.InOut[I.f32, ("N", "M")]):
+    N, M = x.shape
+    for i in I.parallel(I.domain(0, N)):
+        y[i, :] = x[:, i]
+    for i, j in I.parallel((I.domain(0, N), I.domain(0, M))):
+        z[i, j] += x[i, i]
+
+
+@pytest.mark.xfail(strict=True, reason="rows of y are written on the diagonal only when another loop reads the diagonal of x")
+def test_rows_and_a_diagonal():
+    x, z = np.arange(16, dtype=np.float32).reshape(4, 4), np.ones((4, 4), np.float32)
+    y = intent.compile(transposed_rows).run(x, z)
+    np.testing.assert_array_equal(y, x.T)
+    np.testing.assert_array_equal(z, 1 + np.repeat(np.diag(x)[:, None], 4, 1))
+
+
+@intent.kernel
+def diagonal_then_columns(x: I.In[I.i32, ("N", "K")], y: I.Out[I.i32, ("N",)], z: I.InOut[I.i32, ("N", "M")]):
+    N, M = z.shape
+    for i in I.parallel(I.domain(0, N)):
+        y[i] = x[i, i]
+    for i in I.parallel(I.domain(0, N)):
+        z[i, :] -= I.vecmat(x[:, i], I.cast(I.indices(I.domain(0, N))[:, None] + I.indices(I.domain(0, M)), I.i32), acc_dtype=I.i32)
+
+
+@pytest.mark.xfail(strict=True, reason="the contraction takes the diagonal of x instead of its column when another loop reads the diagonal")
+def test_a_diagonal_and_columns():
+    x, z = np.arange(1, 13, dtype=np.int32).reshape(3, 4), np.zeros((3, 2), np.int32)
+    y = intent.compile(diagonal_then_columns).run(x, z)
+    np.testing.assert_array_equal(y, np.diag(x))
+    np.testing.assert_array_equal(z, -np.stack([x[:, i] @ (np.arange(3)[:, None] + np.arange(2)) for i in range(3)]))
+
+
+@intent.kernel
+def fold_of_a_reduction(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
+    M, N = x.shape
+    for i, j in I.parallel((I.domain(0, M), I.domain(0, N))):
+        y[i, j] = I.region_fold(source=(I.reduce(x[:, :], axis=0, identity=100.0, combine=smaller),), axis=0, summarize=total_of, combine=plus, identity=0.0)
+
+
+def test_a_fold_of_a_reduction():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.testing.assert_array_equal(intent.compile(fold_of_a_reduction).run(x), np.full((3, 4), x.min(0).sum()))
+
+
+@intent.kernel
+def while_below_a_reduction(y: I.Out[I.f64, ("M",)]):
+    M, = y.shape
+    for i in I.parallel(I.domain(0, M)):
+        n = I.cast(0, I.i32)
+        c = I.cast(i, I.f64)
+        while n < I.reduce.max(I.cast(I.indices(I.domain(0, 2))[:, None], I.i32), axis=(0, 1)):
+            c = c + 1.0
+            n = n + 1
+        y[i] = c
+
+
+@pytest.mark.xfail(strict=True, raises=intent.InternalError, reason="kir-to-block: 'block.broadcast' op C3: operand axis does not lie on result axis 0")
+def test_a_while_below_a_reduction():
+    np.testing.assert_array_equal(intent.compile(while_below_a_reduction).run(np.empty(3)), [1, 2, 3])
+
+
+@intent.kernel
+def dots_and_fill(x: I.In[I.i32, ("M", "N")], w: I.In[I.i32, ("M", "N", "K")], y: I.Out[I.f64, ("M", "N")], z: I.Out[I.f64, ("N", "M")]):
+    M, N = x.shape
+    for i, j in I.parallel((I.domain(0, M), I.domain(0, N))):
+        y[i, j] = I.dot(I.cast(x[:, j], I.f64), I.cast(w[:, j, j], I.f64), acc_dtype=I.f64)[()]
+    for i, j in I.parallel((I.domain(0, N), I.domain(0, M))):
+        z[i, j] = I.cast(3.0, I.f64)
+
+
+NO_CANDIDATE = "every row of the host table is rejected by fragment_elements; a fragment holds an axis of each loop at the size of another"
+
+
+@pytest.mark.xfail(strict=True, raises=intent.ConfigurationError, reason=NO_CANDIDATE)
+def test_dots_and_a_fill():
+    x, w = np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(18, dtype=np.int32).reshape(2, 3, 3)
+    y, z = intent.compile(dots_and_fill).run(x, w)
+    np.testing.assert_array_equal(y, np.tile([x[:, j] @ w[:, j, j] for j in range(3)], (2, 1)))
+    np.testing.assert_array_equal(z, np.full((3, 2), 3))
+
+
+@intent.kernel
+def transpose_and_fold(x: I.In[I.f64, ("M", "N")], y: I.Out[I.f64, ("N", "M")], z: I.Out[I.f64, ("M",)]):
+    M, N = x.shape
+    for i, j in I.parallel((I.domain(0, N), I.domain(0, M))):
+        y[i, j] = I.floor(x[j, j])
+    for i in I.parallel(I.domain(0, M)):
+        z[i] = I.region_fold(source=(x[:, i],), axis=0, summarize=total_of, combine=plus, identity=0.0)
+
+
+@pytest.mark.xfail(strict=True, raises=intent.ConfigurationError, reason=NO_CANDIDATE)
+def test_a_diagonal_and_a_fold():
+    x = np.arange(12, dtype=np.float64).reshape(3, 4)
+    y, z = intent.compile(transpose_and_fold).run(x)
+    np.testing.assert_array_equal(y, np.tile(np.diag(x[:, :3]), (4, 1)))
+    np.testing.assert_array_equal(z, x[:, :3].sum(0))
+
+
+@intent.kernel
+def scan_and_product(x: I.In[I.i16, ("M", "N")], y: I.Out[I.i16, ("M", "N")]):
+    M, N = x.shape
+    rows, columns = I.indices(I.domain(0, M)), I.indices(I.domain(0, N))
+    product = I.matmul(I.cast(rows[:, None] + columns, I.i64), I.cast(columns[:, None] + columns, I.i64), acc_dtype=I.i64, transpose_rhs=True)
+    y[:, :] = I.cummax(x[:, :] & 1, axis=0) & I.cast(product, I.i16)
+
+
+@pytest.mark.xfail(strict=True, raises=intent.ConfigurationError, reason=NO_CANDIDATE)
+def test_a_scan_and_a_product():
+    x = np.arange(12, dtype=np.int16).reshape(3, 4)
+    m, n = np.arange(3), np.arange(4)
+    np.testing.assert_array_equal(intent.compile(scan_and_product).run(x), np.maximum.accumulate(x & 1) & ((m[:, None] + n) @ (n[:, None] + n).T))
