@@ -77,7 +77,9 @@ def read(metadata) -> Interface:
 
 
 def _parameter(entry):
-    dtype = entry["dtype"]
+    dtype, alias = entry["dtype"], entry.get("alias") or None
+    if not isinstance(entry["name"], str) or not isinstance(alias, (str, type(None))):
+        raise TypeError(f"a parameter's name and alias group are strings, got {entry['name']!r} and {alias!r}")
     if dtype not in DTYPES:
         raise ValueError(f"unknown dtype {dtype!r} of parameter {entry['name']!r}")
     if entry["kind"] == "scalar":
@@ -88,9 +90,6 @@ def _parameter(entry):
     strides = entry.get("strides") or None
     if entry["access"] not in ("in", "out", "inout"):
         raise ValueError(f"unknown access {entry['access']!r}")
-    alias = entry.get("alias") or None
-    if not isinstance(entry["name"], str) or not isinstance(alias, (str, type(None))):
-        raise TypeError(f"a parameter's name and alias group are strings, got {entry['name']!r} and {alias!r}")
     return View(entry["name"], dtype, tuple(_extent(item) for item in entry["shape"]), entry["access"], bool(entry.get("noalias")),
                 alias, strides and tuple(None if item is None else _extent(item) for item in strides))
 
