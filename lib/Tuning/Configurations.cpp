@@ -137,6 +137,7 @@ private:
   // No row is legal as it stands: rows whose fragments are too large give way, the widest of their parameters first.
   void adjustRows() {
     for (auto [fate, values] : llvm::zip_equal(result.rows, boundRows)) {
+      if (fate.rule == "provider_option") continue;
       std::vector<int64_t> smaller(values);
       for (;;) {
         RowBinding bound;
