@@ -148,6 +148,7 @@ private:
   };
   mlir::FailureOr<Captured> capturedBy(mlir::Region &region, mlir::ValueRange captures, llvm::ArrayRef<const Index *> kept);
   mlir::FailureOr<Reals> combine(mlir::Region &region, Reals arguments, const Captured &captured);
+  mlir::LogicalResult combineBlock(mlir::Block &body, llvm::DenseMap<mlir::Value, Real> &map);
   /// Fills the combine region of a block operation over scalars.
   mlir::LogicalResult fillCombine(mlir::Region &into, mlir::Region &from, llvm::ArrayRef<Real> identities, const Captured &captured,
                                   mlir::Location loc);
