@@ -1,8 +1,9 @@
+# make fuzz SEED=1 COUNT=200: random programs, compiled for this machine and compared with the reference.   make nightly: 2000 of them.
 # make run: the example kernels, compiled, run on this machine and checked.   make test: every suite.
 # Both work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
 PYTHON := .venv/bin/python
 
-.PHONY: run test build bench format clean
+.PHONY: run test build bench fuzz nightly format clean
 
 run: build
 	@$(PYTHON) scripts/run_examples.py
@@ -20,6 +21,17 @@ bench:
 	@scripts/setup.sh --tests
 	@scripts/build.sh
 	@for benchmark in bench/*_kernels.py; do echo "$$benchmark"; $(PYTHON) $$benchmark || exit 1; done
+
+SEED ?= 1
+COUNT ?= 200
+fuzz:
+	@scripts/setup.sh --tests
+	@scripts/build.sh
+	@INTENT_LIBRARY_DIR=build/lib PYTHONPATH=python:python/tests $(PYTHON) -m generator --seed $(SEED) --count $(COUNT)
+
+# Other programs every day; a failing one prints how to run it again.
+nightly:
+	@$(MAKE) --no-print-directory fuzz SEED=$$(date +%Y%m%d)0000 COUNT=2000
 
 format:
 	@test -x .venv/bin/clang-format || $(PYTHON) -m pip install -qq clang-format==22.1.8

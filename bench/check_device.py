@@ -13,7 +13,7 @@ import torch
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "tests")]
 import intent  # noqa: E402
-from sample_cases import agrees, all_cases, case, is_built  # noqa: E402
+from sample_cases import agrees, all_cases, case  # noqa: E402
 
 
 
@@ -32,7 +32,7 @@ def check(file, index):
 def main():
     passed = failed = 0
     share, shares = map(int, sys.argv[1:]) if len(sys.argv) == 3 else (0, 1)
-    built = [c for c in all_cases() if is_built(c[2])]
+    built = list(all_cases())
     for file, index, name in built[share::shares]:
         try:
             good = check(file, index)

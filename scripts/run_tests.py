@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs every suite and prints one line of totals last: `N passed, M failed`.
 
-Suites: lit over test/, pytest over python/tests/, the C++ unit tests that the build made, and the house checks.
+Suites: lit over test/, pytest over python/tests/, 200 random programs against the reference, the C++ unit tests that the build made, and
+the house checks.
 Each writes a JUnit report under build/reports/, from which the totals come; a suite that leaves none counts as
 one failure. `run_tests.py lit python` runs these suites only; `--build` names another build folder.
 """
@@ -24,6 +25,8 @@ def suites(build, reports):
     if (ROOT / "python/tests").is_dir():
         yield ("python", [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--timeout=300",
                           f"--junit-xml={reports / 'python.xml'}", ROOT / "python/tests"], reports / "python.xml")
+        yield ("programs", [sys.executable, "-m", "generator", "--seed", "1", "--count", "200", "--shrink", "20", f"--junit-xml={reports / 'programs.xml'}"],
+               reports / "programs.xml")
     for test in sorted((build / "bin").glob("*-unittests")):
         report = reports / f"{test.name}.xml"
         yield (test.name, [test, "--gtest_brief=1", f"--gtest_output=xml:{report}"], report)
@@ -69,7 +72,8 @@ def main():
     build = options.build.resolve()
     reports = build / "reports"
     reports.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, INTENT_CACHE_DIR=str(build / "test-cache"), INTENT_LIBRARY_DIR=str(build / "lib"))
+    environment = dict(os.environ, INTENT_CACHE_DIR=str(build / "test-cache"), INTENT_LIBRARY_DIR=str(build / "lib"),
+                       PYTHONPATH=os.pathsep.join([str(ROOT / "python"), str(ROOT / "python/tests")]))
     known = list(suites(build, reports))
     unknown = set(options.suite) - {name for name, _, _ in known}
     if unknown:

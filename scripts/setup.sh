@@ -52,6 +52,20 @@ install_requirements() {
   fi
 }
 
+# The newest Triton lies in a folder of its own that is on no path: one suite compiles generated modules with it too.
+install_newest_triton() {
+  folder=.venv/newest-triton
+  cmp -s requirements-newest-triton.txt "$folder/.installed" && return 0
+  if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    say "requirements-newest-triton.txt has no wheel for this Python: its suite will be skipped"
+    return 0
+  fi
+  say "installing requirements-newest-triton.txt"
+  rm -rf "$folder"
+  .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-deps --target "$folder" -r requirements-newest-triton.txt
+  cp requirements-newest-triton.txt "$folder/.installed"
+}
+
 # `import intent` and `.venv/bin/intent` take this checkout as it is: no copy to go stale, no build back end.
 install_package() {
   root=$(pwd)
@@ -76,5 +90,8 @@ if ! .venv/bin/python -c "import sys; sys.exit(sys.prefix != '$(pwd)/.venv')" 2>
   "$PYTHON" -m venv .venv
 fi
 install_requirements requirements.txt
-if [ "${1:-}" = --tests ]; then install_requirements requirements-test.txt; fi
+if [ "${1:-}" = --tests ]; then
+  install_requirements requirements-test.txt
+  install_newest_triton
+fi
 install_package

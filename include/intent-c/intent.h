@@ -47,10 +47,18 @@ typedef struct intent_host_argument {
   const int64_t *strides;
 } intent_host_argument;
 
+// One line like intent_build_info, for this library.
+INTENT_EXPORT const char *intent_host_build_info(void);
+
 // Loads the block program text that the compiler gives for a host target; configuration row `row` binds its
 // parameters. Code is generated on the first launch of each variant and coverage class. Null on failure, with the
 // reason copied to `error` (null-terminated, cut to `error_size`).
 INTENT_EXPORT intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row, char *error, size_t error_size);
+
+// Generates the code that a launch with these arguments would run, and runs nothing. 1 if it is new, 0 if an earlier call
+// made it, -1 on failure with the reason in `error`.
+INTENT_EXPORT int32_t intent_host_prepare(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
+                                          size_t error_size);
 
 // Runs the variant whose guard admits this call, on all cores, and returns when it is done. 0 on success; otherwise
 // the reason is in `error`: 2 where the call asks for more private memory than there is; 3 where a checked program

@@ -123,6 +123,11 @@ static json::Array symbolsOf(block::KernelOp kernel) {
 
 //===- variants and candidates -------------------------------------------------------------------------===//
 
+static json::Value predicateOf(block::ProgramOp program) {
+  StringRef predicate = program.getFamily() ? familyPredicate(*program.getFamily()) : StringRef();
+  return predicate.empty() ? json::Value(nullptr) : json::Value(predicate);
+}
+
 static json::Object variantOf(block::ProgramOp program) {
   json::Array groups;
   block::ExprAttr grid = block::ExprAttr::constant(program.getContext(), 0);
@@ -146,6 +151,7 @@ static json::Object variantOf(block::ProgramOp program) {
                       {"groups", std::move(groups)},
                       {"coverage", std::move(coverage)},
                       {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
+                      {"predicate", predicateOf(program)},
                       {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())},
                       {"workspace", std::move(workspaces)}};
 }
@@ -233,6 +239,14 @@ static void addRows(const ProgramConfigurations &configurations, json::Array &ro
   }
 }
 
+static json::Array columnsOf(StringRef provider) {
+  json::Array columns;
+  if (const TableSchema *schema = findTableSchema(provider))
+    for (const TableColumn &column : schema->columns)
+      columns.push_back(column.name);
+  return columns;
+}
+
 static json::Object targetObject(block::TargetAttr target) {
   json::Object features;
   for (NamedAttribute feature : target.getFeatures())
@@ -273,6 +287,7 @@ std::string intent::driver::interfaceJson(Compilation &c) {
                          {"variants", std::move(variants)},
                          {"parameters", std::move(parameters)},
                          {"candidates", std::move(candidates)},
+                         {"columns", columnsOf(c.target.getProvider())},
                          {"rows", std::move(rows)},
                          {"line_map", std::move(c.lineMap)}};
   std::string text;

@@ -18,8 +18,8 @@ public:
 
   std::optional<Request> read() {
     known(request.object, "request",
-          {"schema", "emit", "files", "nodes", "functions", "entry", "constexprs", "types", "target", "options", "tables", "tuning_config",
-           "text", "stage", "dump"});
+          {"schema", "emit", "files", "nodes", "functions", "entry", "constexprs", "types", "extents", "target", "options", "tables",
+           "tuning_config", "text", "stage", "dump"});
     if (std::optional<int64_t> schema = request.object.getInteger("schema"); schema != 1)
       fail("field 'schema': expected 1" + got(request.object.get("schema")));
     readEmit();

@@ -2,6 +2,7 @@
 #include "Pipeline.h"
 
 #include "intent/Conversion/KirToBlock/KirToBlock.h"
+#include "intent/Dialect/Block/IR/Block.h"
 #include "intent/Target/Capabilities.h"
 #include "intent/Target/Triton/Triton.h"
 #include "mlir/Pass/PassManager.h"
@@ -20,10 +21,13 @@ static LogicalResult runPasses(Compilation &c, llvm::function_ref<void(OpPassMan
 }
 
 static LogicalResult simplify(Compilation &c) {
-  return runPasses(c, [](OpPassManager &pm) {
-    pm.addPass(createCanonicalizerPass());
-    pm.addPass(createCSEPass());
-  });
+  if (failed(runPasses(c, [](OpPassManager &pm) {
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(createCSEPass());
+      })))
+    return failure();
+  block::adoptConstants(*c.module);
+  return success();
 }
 
 //===- shared block program ----------------------------------------------------------------------------===//
@@ -31,6 +35,7 @@ static LogicalResult simplify(Compilation &c) {
 // Every later stage asks the module for its target, so that each replays from text.
 static LogicalResult kirToBlock(Compilation &c) {
   (*c.module)->setAttr(targetAttributeName, c.target);
+  if (c.request.check) (*c.module)->setAttr(checkedAttributeName, UnitAttr::get(&c.context));
   KirToBlockOptions options;
   options.cover = c.request.cover;
   return convertKirToBlock(*c.module, options);

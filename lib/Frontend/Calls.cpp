@@ -204,9 +204,7 @@ FailureOr<Entity> Lowering::callFunction(const Entity &callee, ArrayRef<Argument
     frame.names[p.name] = *entity;
   }
   frames.push_back(std::move(frame));
-  Flow flow = runBlock(request.node(function.root).fields[2].list);
-  Entity result = flow == Flow::Returned ? frames.back().result : Entity::none();
+  FailureOr<Entity> result = resultOf(runBlock(request.node(function.root).fields[2].list), function);
   frames.pop_back();
-  if (flow == Flow::Failed) return failure();
   return result;
 }

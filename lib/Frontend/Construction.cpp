@@ -29,8 +29,16 @@ FailureOr<Shape> Lowering::shapeArgument(const Entity &entity, NodeId at, int *i
         shape.push_back(known(*size));
         continue;
       }
+      if (auto pin = request.extents.find(item.constant->text); pin != request.extents.end()) {
+        shape.push_back(known(pin->second));
+        continue;
+      }
       if (!symbols.contains(item.constant->text)) return error(at) << "no view has the symbol \"" << item.constant->text << "\"";
       shape.push_back(ExtentAttr::atom(context, item.constant->text));
+      continue;
+    }
+    if (item.kind == Entity::Length) {
+      shape.push_back(item.extent);
       continue;
     }
     FailureOr<Value> value = asIndex(item, at, "shape");
@@ -116,6 +124,9 @@ FailureOr<Entity> Lowering::lowerReshape(Call &call) {
     if (!rest && total.getConstant() && wanted.getConstant())
       return error(call.nodes[1]) << "I.reshape: " << spell(from) << " has " << spell(product(from, context))
                                   << " elements, which do not divide into " << spell(*shape) << " with one '...'";
+    if (!rest && (dependsOnSlice(total) || dependsOnSlice(wanted)))
+      return error(call.nodes[1]) << "I.reshape: " << spell(from) << " to " << spell(*shape)
+                                  << " with one '...' depends on the extent of a slice";
     if (!rest) {
       Value elements = extentValue(total, call.node), divisor = extentValue(wanted, call.node);
       Value count = make<kir::BinaryOp>(call.node, elements.getType(), BinaryKind::FloorDiv, elements, divisor, false, false);
@@ -124,7 +135,7 @@ FailureOr<Entity> Lowering::lowerReshape(Call &call) {
     }
     (*shape)[inferred] = *rest;
   } else if (total != wanted) {
-    if (total.getConstant() && wanted.getConstant())
+    if ((total.getConstant() && wanted.getConstant()) || dependsOnSlice(total) || dependsOnSlice(wanted))
       return error(call.nodes[1]) << "I.reshape: " << spell(from) << " has " << spell(product(from, context)) << " elements, "
                                   << spell(*shape) << " has " << spell(product(*shape, context));
     checkEqual(total, wanted, call.node, "reshape: " + spell(from) + " and " + spell(*shape) + " hold equally many elements");

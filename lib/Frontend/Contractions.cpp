@@ -57,18 +57,18 @@ FailureOr<Entity> Lowering::contract(Value lhs, Value rhs, Axes reduce, Axes bat
       make<kir::ContractOp>(at, tensorType(acc, shape), lhs, rhs, list(reduce.lhs), list(reduce.rhs), list(batch.lhs), list(batch.rhs)));
 }
 
-/// Both operands as tensors of one dtype, and `acc_dtype`, wherever the signature has it.
-LogicalResult Lowering::contractOperands(Call &call, Value &lhs, Value &rhs, Type &acc) {
+/// Argument 0 and the one at `rhsAt` as tensors of one dtype, and the accumulator's dtype.
+LogicalResult Lowering::contractOperands(Call &call, unsigned rhsAt, unsigned position, Value &lhs, Value &rhs, Type &acc) {
   std::string operation = ("I." + call.intrinsic->path).str();
   Value *outs[] = {&lhs, &rhs};
-  for (unsigned i = 0; i < 2; ++i) {
+  for (unsigned i : {0u, rhsAt}) {
     FailureOr<Value> tensor = asTensor(call[i], call.nodes[i], operation);
     if (failed(tensor)) return failure();
-    *outs[i] = *tensor;
+    *outs[i != 0] = *tensor;
   }
-  if (failed(sameDtype({{call[0], call.nodes[0], "left operand"}, {call[1], call.nodes[1], "right operand"}}, call.node, operation)))
+  if (failed(
+          sameDtype({{call[0], call.nodes[0], "left operand"}, {call[rhsAt], call.nodes[rhsAt], "right operand"}}, call.node, operation)))
     return failure();
-  unsigned position = call.intrinsic->path == "contract" ? 3 : 2;
   FailureOr<Type> given = constantDtype(call[position], call.nodes[position]);
   if (failed(given)) return failure();
   acc = *given;
@@ -84,7 +84,7 @@ LogicalResult Lowering::contractOperands(Call &call, Value &lhs, Value &rhs, Typ
 FailureOr<Entity> Lowering::lowerContract(Call &call) {
   Value lhs, rhs;
   Type acc;
-  if (failed(contractOperands(call, lhs, rhs, acc))) return failure();
+  if (failed(contractOperands(call, 1, 3, lhs, rhs, acc))) return failure();
   size_t lhsRank = kir::shapeOf(lhs.getType()).size(), rhsRank = kir::shapeOf(rhs.getType()).size();
   FailureOr<Axes> reduce = axisPairs(call[2], lhsRank, rhsRank, call.nodes[2], "reduce");
   if (failed(reduce)) return failure();
@@ -97,18 +97,25 @@ FailureOr<Entity> Lowering::lowerContract(Call &call) {
   return contract(lhs, rhs, *reduce, batch, acc, call.node);
 }
 
-/// Leading axes are batch axes and broadcast from the right; `lhsRank` and `rhsRank` count the matrix or vector axes behind
-/// them. A batch axis that only the left operand has is one of its free axes: the result's order is the same.
 FailureOr<Entity> Lowering::batched(Call &call, unsigned lhsRank, unsigned rhsRank, bool lhsTransposed, bool rhsTransposed) {
-  std::string operation = ("I." + call.intrinsic->path).str();
   Value lhs, rhs;
   Type acc;
-  if (failed(contractOperands(call, lhs, rhs, acc))) return failure();
+  if (failed(contractOperands(call, 1, 2, lhs, rhs, acc))) return failure();
+  return batched({Entity::ofValue(lhs), call.nodes[0], "left operand"}, {Entity::ofValue(rhs), call.nodes[1], "right operand"}, acc,
+                 lhsRank, rhsRank, lhsTransposed, rhsTransposed, ("I." + call.intrinsic->path).str(), call.node);
+}
+
+/// Leading axes are batch axes and broadcast from the right; `lhsRank` and `rhsRank` count the matrix or vector axes behind
+/// them. A batch axis that only the left operand has is one of its free axes: the result's order is the same.
+FailureOr<Entity> Lowering::batched(Operand lhsOperand, Operand rhsOperand, Type acc, unsigned lhsRank, unsigned rhsRank,
+                                    bool lhsTransposed, bool rhsTransposed, StringRef operation, NodeId at) {
+  Value lhs = lhsOperand.entity.value, rhs = rhsOperand.entity.value;
   Shape left(kir::shapeOf(lhs.getType())), right(kir::shapeOf(rhs.getType()));
   if (left.size() < lhsRank || right.size() < rhsRank) {
     bool isLeft = left.size() < lhsRank;
-    return error(call.nodes[isLeft ? 0 : 1]) << operation << ": expected a " << (isLeft ? "left" : "right") << " operand of rank "
-                                             << (isLeft ? lhsRank : rhsRank) << " or more, got shape " << spell(isLeft ? left : right);
+    return error(isLeft ? lhsOperand.node : rhsOperand.node)
+           << operation << ": expected a " << (isLeft ? "left" : "right") << " operand of rank " << (isLeft ? lhsRank : rhsRank)
+           << " or more, got shape " << spell(isLeft ? left : right);
   }
   Shape leftBatch(left.begin(), left.end() - lhsRank), rightBatch(right.begin(), right.end() - rhsRank);
   // The common batch shape, as far as the right operand has axes; the left one's further axes are free.
@@ -121,7 +128,7 @@ FailureOr<Entity> Lowering::batched(Call &call, unsigned lhsRank, unsigned rhsRa
     if (!a || a->getConstant() == 1) common[i] = b ? *b : *a;
     else if (!b || b->getConstant() == 1) common[i] = *a;
     else {
-      FailureOr<ExtentAttr> extent = requireEqual(*a, *b, call.node, "batch axis " + Twine(static_cast<unsigned>(i)));
+      FailureOr<ExtentAttr> extent = requireEqual(*a, *b, at, "batch axis " + Twine(static_cast<unsigned>(i)));
       if (failed(extent)) return failure();
       common[i] = *extent;
     }
@@ -129,7 +136,7 @@ FailureOr<Entity> Lowering::batched(Call &call, unsigned lhsRank, unsigned rhsRa
   auto withBatch = [&](Value value, ArrayRef<ExtentAttr> batch, ArrayRef<ExtentAttr> shape, unsigned own) {
     Shape target(batch);
     llvm::append_range(target, shape.take_back(own));
-    return broadcastTo(value, target, call.node);
+    return broadcastTo(value, target, at);
   };
   lhs = withBatch(lhs, common, left, lhsRank);
   rhs = withBatch(rhs, ArrayRef(common).take_back(rightBatch.size()), right, rhsRank);
@@ -140,7 +147,7 @@ FailureOr<Entity> Lowering::batched(Call &call, unsigned lhsRank, unsigned rhsRa
     batch.lhs.push_back(rank - rightBatch.size() + i);
     batch.rhs.push_back(i);
   }
-  return contract(lhs, rhs, reduce, batch, acc, call.node);
+  return contract(lhs, rhs, reduce, batch, acc, at);
 }
 
 FailureOr<Entity> Lowering::lowerMatmul(Call &call) {
@@ -169,7 +176,7 @@ FailureOr<Entity> Lowering::lowerVecmat(Call &call) {
 FailureOr<Entity> Lowering::lowerDot(Call &call) {
   Value lhs, rhs;
   Type acc;
-  if (failed(contractOperands(call, lhs, rhs, acc))) return failure();
+  if (failed(contractOperands(call, 1, 2, lhs, rhs, acc))) return failure();
   Value operands[] = {lhs, rhs};
   for (auto [i, value] : llvm::enumerate(operands))
     if (kir::shapeOf(value.getType()).size() != 1)

@@ -26,7 +26,7 @@ struct Entity {
     Unbound, // a name that cannot be used; `text` says why
     Literal, // a compile-time value, without a dtype yet
     Value,   // a scalar or tensor
-    View,    // `value` has a view type, `text` is the parameter's name
+    View,    // `value` has a view type, `text` is the name of the parameter or buffer
     Domain,  // `value` has a domain type
     Tuple,
     Record,
@@ -36,8 +36,11 @@ struct Entity {
     EnumClass, // `text` is its name
     Builtin,   // `text` is its name
     Foreign,   // an object of no meaning here, `text` is its Python type
+    Ragged,    // what I.ragged gives: `product` holds outer, members, offsets and, if given, indices
     Parallel,  // what I.parallel gives: `product` holds domains
     Choice,    // by the bool `value`, one of two untyped numbers in `product`: it takes its dtype where it is used
+    Length,    // `extent` of an axis, which shapes may use and no value may
+    Format,    // of packed elements; `text` is its path, `product` its arguments
   };
   Kind kind = Unbound;
   std::string text;
@@ -47,6 +50,7 @@ struct Entity {
   std::shared_ptr<const Bounds> region;
   const frontend::Function *function = nullptr;
   const Meaning *meaning = nullptr; // EnumClass
+  kir::ExtentAttr extent;           // Length
 
   static Entity ofConstant(Constant c) {
     Entity e;

@@ -91,6 +91,7 @@ FailureOr<Entity> Lowering::meaningOf(const Meaning &meaning, NodeId at) {
   }
   case Meaning::Intrinsic:
     if (std::optional<Constant> constant = languageConstant(meaning.text)) return Entity::ofConstant(*constant);
+    if (isFormat(meaning.text)) return Entity::ofText(Entity::Format, meaning.text);
     if (!findIntrinsic(meaning.text) && !isNamespace(meaning.text)) return error(at) << "the language has no name '" << meaning.text << "'";
     return Entity::ofText(Entity::Intrinsic, meaning.text);
   }
@@ -147,6 +148,9 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
     for (auto [name, item] : llvm::zip_equal(base.product->names, base.product->items))
       if (name == attribute) return item;
     return error(id) << "the record has no field '" << attribute << "'; it has " << llvm::join(base.product->names, ", ");
+  case Entity::Ragged:
+    if (attribute == "outer") return base.items()[0];
+    break;
   case Entity::View:
   case Entity::Value:
     if (attribute == "dtype") return Entity::ofConstant(Constant::ofDtype(dtypeName(kir::elementType(base.value.getType()))));
@@ -159,8 +163,16 @@ FailureOr<Entity> Lowering::evaluateAttribute(NodeId id) {
 
 Entity Lowering::shapeEntity(ArrayRef<ExtentAttr> shape, NodeId at) {
   std::vector<Entity> items;
-  for (ExtentAttr extent : shape)
-    items.push_back(Entity::ofValue(extentValue(extent, at)));
+  for (ExtentAttr extent : shape) {
+    if (!dependsOnSlice(extent)) {
+      items.push_back(Entity::ofValue(extentValue(extent, at)));
+      continue;
+    }
+    Entity length;
+    length.kind = Entity::Length;
+    length.extent = extent;
+    items.push_back(length);
+  }
   return Entity::ofTuple(std::move(items));
 }
 
@@ -192,7 +204,9 @@ std::string Lowering::describe(const Entity &entity) {
     std::string element = dtypeName(kir::elementType(entity.value.getType())).str();
     return entity.isScalar() ? element + " scalar" : element + " tensor " + spell(kir::shapeOf(entity.value.getType()));
   }
-  case Entity::View: return "view '" + entity.text + "'";
+  case Entity::View:
+    if (entity.text.empty()) return "a buffer";
+    return (isa<OpResult>(entity.value) ? "buffer '" : "view '") + entity.text + "'";
   case Entity::Domain: return "a domain";
   case Entity::Tuple: return "a tuple of " + std::to_string(entity.items().size());
   case Entity::Record: return "a record of " + llvm::join(entity.product->names, ", ");
@@ -203,7 +217,10 @@ std::string Lowering::describe(const Entity &entity) {
   case Entity::Builtin: return "Python builtin '" + entity.text + "'";
   case Entity::Foreign: return "a Python object ('" + entity.text + "')";
   case Entity::Parallel: return "I.parallel(...)";
+  case Entity::Ragged: return "I.ragged(...)";
   case Entity::Choice: return "a choice of literals";
+  case Entity::Format: return "format I." + entity.text;
+  case Entity::Length: return "the extent of a slice, which is not observable";
   }
   return "?";
 }
@@ -230,7 +247,8 @@ FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element
   if (entity.kind == Entity::View) {
     size_t rank = kir::shapeOf(entity.value.getType()).size();
     SmallVector<StringRef> all(rank, ":");
-    diagnostic << "; read its elements with " << entity.text << "[" << (rank ? llvm::join(all, ", ") : "()") << "]";
+    diagnostic << "; read its elements with " << (entity.text.empty() ? "buffer" : entity.text) << "["
+               << (rank ? llvm::join(all, ", ") : "()") << "]";
   }
   if (entity.kind == Entity::Domain) diagnostic << "; its coordinates are I.indices(...)";
   return diagnostic;
@@ -283,13 +301,14 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
     // A compile-time operand that decides leaves the rest untyped.
     std::optional<bool> before = truth(result);
     if (before && *before != isAnd) return result;
-    FailureOr<Entity> next = evaluate(child);
+    bool decided = result.kind == Entity::Unbound || before;
+    FailureOr<Entity> next = decided ? evaluate(child) : evaluateLater(result.value, isAnd, child, id);
     if (failed(next)) return failure();
     if (next->kind != Entity::Tuple && !truth(*next)) {
       FailureOr<Value> condition = asCondition(*next, child, Twine("'" + spelling + "'").str());
       if (failed(condition)) return failure();
     }
-    if (result.kind == Entity::Unbound || before) {
+    if (decided) {
       result = *next;
       continue;
     }
@@ -302,4 +321,39 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
   }
   if (result.kind == Entity::Unbound) return error(id) << "'" << spelling << "' has no operands";
   return result;
+}
+
+/// A later operand of `and` and `or`. One with effects runs only where the operands before it do not decide; any other is evaluated in
+/// place.
+FailureOr<Entity> Lowering::evaluateLater(Value before, bool isAnd, NodeId child, NodeId at) {
+  if (failed(enterRegion(at))) return failure();
+  llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
+  kir::IfOp open = openIf(before, at);
+  Merging merging;
+  merging.at = at;
+  merging.blocks[0] = &open.getThenRegion().front();
+  merging.blocks[1] = &open.getElseRegion().front();
+  unsigned side = isAnd ? 0 : 1;
+  Block &block = *merging.blocks[side];
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&block);
+  FailureOr<Entity> next = evaluate(child);
+  if (failed(next)) return failure();
+  if (llvm::all_of(block,
+                   [](Operation &op) { return isMemoryEffectFree(&op) || isa<kir::ReadOp, kir::SymbolOp, kir::CheckExtentOp>(op); })) {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      op.moveBefore(open);
+    open.erase();
+    ++writes; // reads are known by their block, which is gone
+    return next;
+  }
+  Value taken;
+  if (std::optional<bool> known = truth(*next)) taken = *literalValue(Constant::ofBool(*known), builder.getI1Type(), at);
+  else if (FailureOr<Value> condition = asCondition(*next, child, isAnd ? "'and'" : "'or'"); succeeded(condition)) taken = *condition;
+  else return failure();
+  merging.values[side].push_back(taken);
+  builder.setInsertionPointToEnd(merging.blocks[1 - side]);
+  merging.values[1 - side].push_back(*literalValue(Constant::ofBool(!isAnd), builder.getI1Type(), at));
+  builder.setInsertionPointAfter(open);
+  return Entity::ofValue(closeIf(open, merging, at).getResult(0));
 }

@@ -127,6 +127,12 @@ static std::optional<unsigned> leafNumber(StringRef atom) {
   return number;
 }
 
+/// The value that an atom of the frontend's own stands for; null for what the interface names.
+Value Lowering::leafOf(StringRef atom) {
+  std::optional<unsigned> number = leafNumber(atom);
+  return number ? leaves[*number].value : Value();
+}
+
 ExtentAttr Lowering::publish(ExtentAttr extent) {
   for (StringAttr atom : extent.getAtoms()) {
     std::optional<unsigned> number = leafNumber(atom.getValue());
@@ -140,6 +146,16 @@ ExtentAttr Lowering::publish(ExtentAttr extent) {
     kir::SymbolOp::create(builder, value.getLoc(), builder.getStringAttr(atom.getValue()), value);
   }
   return extent;
+}
+
+/// Whether the shape names only what is visible around that region.
+bool Lowering::isVisibleOutside(Type type, Region *region) {
+  return llvm::all_of(kir::shapeOf(type), [&](ExtentAttr extent) {
+    return llvm::all_of(extent.getAtoms(), [&](StringAttr atom) {
+      Value leaf = leafOf(atom.getValue());
+      return !leaf || leaf.getParentRegion()->isProperAncestor(region);
+    });
+  });
 }
 
 KirTensorType Lowering::tensorType(Type element, ArrayRef<ExtentAttr> shape) {
@@ -157,6 +173,10 @@ Value Lowering::extentValue(ExtentAttr extent, NodeId at) {
   return unique(make<kir::ExtentOp>(at, builder.getIndexType(), publish(extent)));
 }
 
+bool frontend::dependsOnSlice(ExtentAttr extent) {
+  return llvm::any_of(extent.getAtoms(), [](StringAttr atom) { return atom.getValue().starts_with("?s"); });
+}
+
 /// Atoms that the author never named show the name their value was assigned to, else "?".
 std::string Lowering::spell(ExtentAttr extent) {
   std::string text;
@@ -170,6 +190,8 @@ std::string Lowering::spell(ExtentAttr extent) {
       if (auto named = dyn_cast<NameLoc>(leaves[*number].value.getLoc())) name = named.getName().str();
     text.replace(at, end + 1 - at, name);
   }
+  for (size_t at = text.find("\"?s"); at != std::string::npos; at = text.find("\"?s", at + 1))
+    text.replace(at, text.find('"', at + 1) + 1 - at, "slice");
   return text;
 }
 
@@ -181,7 +203,8 @@ std::string Lowering::spell(ArrayRef<ExtentAttr> shape) {
 
 Lowering::Relation Lowering::relate(ExtentAttr a, ExtentAttr b) {
   if (a == b) return Relation::Equal;
-  // An unknown extent may turn out to be a known one; two unknown extents are equal by identity only.
+  // An unknown extent may turn out to be a known one; two unknown extents are equal by identity only. A slice has any extent.
+  if (dependsOnSlice(a) || dependsOnSlice(b)) return Relation::Different;
   return a.getConstant().has_value() != b.getConstant().has_value() ? Relation::Checkable : Relation::Different;
 }
 

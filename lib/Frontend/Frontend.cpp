@@ -132,9 +132,14 @@ FailureOr<Type> Lowering::parameterDtype(const Parameter &p) {
 FailureOr<Type> Lowering::viewType(const Parameter &p, NamedAttrList &attributes) {
   FailureOr<Type> element = parameterDtype(p);
   if (failed(element)) return failure();
-  auto constexprExtent = [&](const std::string &name) -> FailureOr<std::optional<int64_t>> {
+  auto constantExtent = [&](const std::string &name) -> FailureOr<std::optional<int64_t>> {
     auto found = constexprs.find(name);
-    if (found == constexprs.end()) return std::optional<int64_t>();
+    if (found == constexprs.end()) {
+      auto pin = request.extents.find(name);
+      if (pin == request.extents.end()) return std::optional<int64_t>();
+      pinned.insert(name);
+      return std::optional<int64_t>(pin->second);
+    }
     const Constant &value = found->second;
     if (value.kind != Constant::Int || value.integer < 0 || value.integer > INT64_MAX)
       return error(p.node) << "parameter '" << p.name << "': constexpr '" << name
@@ -148,7 +153,7 @@ FailureOr<Type> Lowering::viewType(const Parameter &p, NamedAttrList &attributes
       continue;
     }
     const std::string &name = std::get<std::string>(item);
-    FailureOr<std::optional<int64_t>> extent = constexprExtent(name);
+    FailureOr<std::optional<int64_t>> extent = constantExtent(name);
     if (failed(extent)) return failure();
     if (!*extent) symbols.insert(name);
     shape.push_back(*extent ? known(**extent) : ExtentAttr::atom(context, name));
@@ -161,7 +166,7 @@ FailureOr<Type> Lowering::viewType(const Parameter &p, NamedAttrList &attributes
       if (const int64_t *stride = std::get_if<int64_t>(&item)) {
         strides.push_back(builder.getI64IntegerAttr(*stride));
       } else if (const std::string *name = std::get_if<std::string>(&item)) {
-        FailureOr<std::optional<int64_t>> stride = constexprExtent(*name);
+        FailureOr<std::optional<int64_t>> stride = constantExtent(*name);
         if (failed(stride)) return failure();
         strides.push_back(*stride ? Attribute(builder.getI64IntegerAttr(**stride)) : Attribute(builder.getStringAttr(*name)));
       } else {
@@ -191,6 +196,9 @@ LogicalResult Lowering::buildInterface(const Function &function, ModuleOp module
     locations.push_back(NameLoc::get(builder.getStringAttr(p.name), location(p.node)));
     runtime.push_back(&p);
   }
+  for (const auto &[name, extent] : request.extents)
+    if (!pinned.contains(name))
+      return error(function.root) << "no view of kernel '" << function.name << "' has the symbol '" << name << "'";
   builder.setInsertionPointToStart(module.getBody());
   kernel = kir::KernelOp::create(builder, location(function.root), builder.getStringAttr(function.name),
                                  TypeAttr::get(builder.getFunctionType(types, {})), builder.getArrayAttr(argumentAttributes), ArrayAttr());
@@ -234,9 +242,9 @@ OwningOpRef<ModuleOp> Lowering::run() {
   frames.back().function = &function;
   OwningOpRef<ModuleOp> module = ModuleOp::create(location(function.root));
   if (failed(bindConstexprs(function)) || failed(buildInterface(function, *module))) return {};
-  Flow flow = runBlock(request.node(function.root).fields[2].list);
-  if (flow == Flow::Failed) return {};
-  if (flow == Flow::Returned && !frames.back().result.isLiteral(Constant::None)) {
+  FailureOr<Entity> result = resultOf(runBlock(request.node(function.root).fields[2].list), function);
+  if (failed(result)) return {};
+  if (!result->isLiteral(Constant::None)) {
     error(function.root) << "kernel '" << function.name << "' returns a value; results go to Out views";
     return {};
   }

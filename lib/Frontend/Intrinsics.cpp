@@ -11,6 +11,7 @@ using llvm::StringRef;
 namespace {
 using L = Lowering;
 constexpr int unary(UnaryKind kind) { return static_cast<int>(kind); }
+constexpr int atomic(AtomicKind kind) { return static_cast<int>(kind); }
 constexpr int binary(BinaryKind kind) { return static_cast<int>(kind); }
 
 const Intrinsic intrinsics[] = {
@@ -19,9 +20,9 @@ const Intrinsic intrinsics[] = {
     {"parallel", "source", &L::lowerParallel},
     {"indices", "region", &L::lowerIndices},
     {"end", "region", &L::lowerEnd},
-    {"ragged", "outer, members, offsets, indices=", nullptr},
-    {"members", "region", nullptr},
-    {"assume_in_bounds", "index, view, axis", nullptr},
+    {"ragged", "outer, members, offsets, indices=", &L::lowerRagged},
+    {"members", "region", &L::lowerMembers},
+    {"assume_in_bounds", "index, view, axis", &L::lowerAssumeInBounds},
     // values
     {"full", "shape, fill, dtype", &L::lowerFull},
     {"zeros", "shape, dtype", &L::lowerZeros},
@@ -72,14 +73,14 @@ const Intrinsic intrinsics[] = {
     {"reduce.mean", "value, *, axis, acc_dtype=, keepdims=", &L::lowerNamedReduce},
     {"reduce.any", "value, *, axis, keepdims=", &L::lowerNamedReduce},
     {"reduce.all", "value, *, axis, keepdims=", &L::lowerNamedReduce},
-    {"arg_reduce.max", "value, axis, acc_dtype=", nullptr},
-    {"arg_reduce.min", "value, axis, acc_dtype=", nullptr},
-    {"scan", "value, axis, identity, combine, combine_operands=, inclusive=, reverse=, acc_dtype=", nullptr},
-    {"cumsum", "value, *, axis, inclusive=, reverse=, acc_dtype=", nullptr},
-    {"cummax", "value, *, axis, inclusive=, reverse=, acc_dtype=", nullptr},
-    {"cumprod", "value, *, axis, inclusive=, reverse=, acc_dtype=", nullptr},
-    {"region_fold", "source, axis, summarize, combine, identity, operands=", nullptr},
-    {"region_scan", "source, axis, summarize, combine, identity, initial_state, apply, emit, operands=", nullptr},
+    {"arg_reduce.max", "value, axis, acc_dtype=", &L::lowerArgReduce},
+    {"arg_reduce.min", "value, axis, acc_dtype=", &L::lowerArgReduce},
+    {"scan", "value, axis, identity, combine, combine_operands=, inclusive=, reverse=, acc_dtype=", &L::lowerScan},
+    {"cumsum", "value, *, axis, inclusive=, reverse=, acc_dtype=", &L::lowerCumulative},
+    {"cummax", "value, *, axis, inclusive=, reverse=, acc_dtype=", &L::lowerCumulative},
+    {"cumprod", "value, *, axis, inclusive=, reverse=, acc_dtype=", &L::lowerCumulative},
+    {"region_fold", "source, axis, summarize, combine, identity, operands=", &L::lowerRegionFold},
+    {"region_scan", "source, axis, summarize, combine, identity, initial_state, apply, emit, operands=", &L::lowerRegionScan},
     {"contract", "lhs, rhs, reduce, acc_dtype, batch=", &L::lowerContract},
     {"dot", "lhs, rhs, *, acc_dtype", &L::lowerDot},
     {"matvec", "matrix, vector, *, acc_dtype, transpose=", &L::lowerMatvec},
@@ -87,35 +88,36 @@ const Intrinsic intrinsics[] = {
     {"matmul", "lhs, rhs, *, acc_dtype, transpose_lhs=, transpose_rhs=", &L::lowerMatmul},
     {"outer", "lhs, rhs", &L::lowerOuter},
     {"scaled_contract",
-     "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=, acc_dtype", nullptr},
-    {"scaled_matmul", "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, group_size, acc_dtype", nullptr},
-    {"sparse_contract", "compressed, metadata, dense_rhs, *, format, reduce, batch=, acc_dtype", nullptr},
-    {"sparse_matmul", "compressed, metadata, rhs, *, format, acc_dtype", nullptr},
-    {"sparse_contract_2to4", "compressed_lhs, metadata, rhs, acc_dtype", nullptr},
-    {"sparse.two_of_four", "compression_axis, logical_extent", nullptr},
-    {"sparse.one_of_two", "compression_axis, logical_extent", nullptr},
-    {"quantize", "values, *, format", nullptr},
-    {"quantized_dot", "lhs, rhs, *, lhs_format, rhs_format, acc_dtype", nullptr},
-    {"histogram", "values, bins, valid=, count_dtype=", nullptr},
+     "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=, acc_dtype",
+     &L::lowerScaledContract},
+    {"scaled_matmul", "lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, group_size, acc_dtype", &L::lowerScaledContract},
+    {"sparse_contract", "compressed, metadata, dense_rhs, *, format, reduce, batch=, acc_dtype", &L::lowerSparseContract},
+    {"sparse_matmul", "compressed, metadata, rhs, *, format, acc_dtype", &L::lowerSparseMatmul},
+    {"sparse_contract_2to4", "compressed_lhs, metadata, rhs, acc_dtype", &L::lowerSparseMatmul},
+    {"sparse.two_of_four", "compression_axis, logical_extent", &L::lowerSparseFormat},
+    {"sparse.one_of_two", "compression_axis, logical_extent", &L::lowerSparseFormat},
+    {"quantize", "values, *, format", &L::lowerQuantize},
+    {"quantized_dot", "lhs, rhs, *, lhs_format, rhs_format, acc_dtype", &L::lowerQuantizedDot},
+    {"histogram", "values, bins, valid=, count_dtype=", &L::lowerHistogram},
     // memory and effects
-    {"gather", "source, index, valid=, fill=", nullptr},
-    {"store", "target, index, value", nullptr},
-    {"mutable_load", "target, index", nullptr},
-    {"scatter_unique", "destination, index, value", nullptr},
-    {"scatter_reduce", "destination, index, value, combine", nullptr},
-    {"buffer", "shape, dtype, init=", nullptr},
-    {"atomic.load", "target, index, order=", nullptr},
-    {"atomic.store", "target, index, value, order=", nullptr},
-    {"atomic.exchange", "target, index, value, order=", nullptr},
-    {"atomic.add", "target, index, value, order=", nullptr},
-    {"atomic.max", "target, index, value, order=", nullptr},
-    {"atomic.min", "target, index, value, order=", nullptr},
-    {"atomic.and_", "target, index, value, order=", nullptr},
-    {"atomic.or_", "target, index, value, order=", nullptr},
-    {"atomic.xor", "target, index, value, order=", nullptr},
-    {"atomic.compare_exchange", "target, index, expected, desired, order=", nullptr},
-    {"random.bits", "seed, logical_counter", nullptr},
-    {"random.uniform", "seed, logical_counter, dtype=", nullptr},
+    {"gather", "source, index, valid=, fill=", &L::lowerGather},
+    {"store", "target, index, value", &L::lowerStore},
+    {"mutable_load", "target, index", &L::lowerMutableLoad},
+    {"scatter_unique", "destination, index, value", &L::lowerStore},
+    {"scatter_reduce", "destination, index, value, combine", &L::lowerScatterReduce},
+    {"buffer", "shape, dtype, init=", &L::lowerBuffer},
+    {"atomic.load", "target, index, order=", &L::lowerAtomic, atomic(AtomicKind::Load)},
+    {"atomic.store", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Store)},
+    {"atomic.exchange", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Exchange)},
+    {"atomic.add", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Add)},
+    {"atomic.max", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Max)},
+    {"atomic.min", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Min)},
+    {"atomic.and_", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::And)},
+    {"atomic.or_", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Or)},
+    {"atomic.xor", "target, index, value, order=", &L::lowerAtomic, atomic(AtomicKind::Xor)},
+    {"atomic.compare_exchange", "target, index, expected, desired, order=", &L::lowerCompareExchange},
+    {"random.bits", "seed, logical_counter", &L::lowerRandomBits},
+    {"random.uniform", "seed, logical_counter, dtype=", &L::lowerRandomUniform},
 };
 } // namespace
 
@@ -131,9 +133,10 @@ const Intrinsic *findIntrinsic(StringRef path) {
   return table.lookup(path);
 }
 
+bool isFormat(StringRef path) { return llvm::is_contained({"e2m1", "e4m3", "e5m2", "e8m0", "quant.q4_k", "quant.q8_k"}, path); }
+
 bool isNamespace(StringRef path) {
-  if (llvm::is_contained({"quant", "quant.q8_k", "quant.q4_k", "e2m1", "e4m3", "e5m2", "e8m0"}, path))
-    return true; // formats: not lowered yet
+  if (path == "quant") return true;
   return llvm::any_of(intrinsics, [&](const Intrinsic &i) { return i.path.starts_with((path + ".").str()); });
 }
 

@@ -14,7 +14,7 @@ struct Intrinsic {
   llvm::StringRef path;      // "reduce.sum"
   llvm::StringRef signature; // "value, *, axis, keepdims=": names in order; "=" marks an optional one; after "*" keyword-only
   Handler handler;           // null: a form of the language that is not lowered yet
-  int kind = -1;             // UnaryKind or BinaryKind of element-wise functions
+  int kind = -1;             // UnaryKind or BinaryKind of element-wise functions, AtomicKind
 };
 
 /// The operation of that path; null if there is none.
@@ -22,6 +22,9 @@ const Intrinsic *findIntrinsic(llvm::StringRef path);
 
 /// True if some operation lives below that path ("reduce", "random").
 bool isNamespace(llvm::StringRef path);
+
+/// True if a storage format without arguments has that path ("e2m1", "quant.q8_k").
+bool isFormat(llvm::StringRef path);
 
 /// The value of a constant of the language (`inf`, a dtype token); nothing if there is none.
 std::optional<Constant> languageConstant(llvm::StringRef path);

@@ -102,10 +102,12 @@ FailureOr<Entity> Lowering::foldBinary(StringRef op, const Constant &l, const Co
     if (op == "*") value = a * b;
     if (op == "/") value = a / b;
     if (op == "**") value = std::pow(a, b);
-    if (op == "//" || op == "%") {
-      double rest = std::fmod(a, b);
-      if (rest != 0 && (rest < 0) != (b < 0)) rest += b;
-      value = op == "%" ? (rest == 0 ? std::copysign(0.0, b) : rest) : std::floor((a - rest) / b + 0.5);
+    if (op == "//" || op == "%") { // as Python's float_divmod does
+      double rest = std::fmod(a, b), quotient = (a - rest) / b;
+      if (rest == 0) rest = std::copysign(0.0, b);
+      else if ((rest < 0) != (b < 0)) rest += b, quotient -= 1;
+      double whole = std::floor(quotient);
+      value = op == "%" ? rest : quotient == 0 ? std::copysign(0.0, a / b) : quotient - whole > 0.5 ? whole + 1 : whole;
     }
     if (!value) return error(at) << "operator '" << op << "' takes integers, got " << l.spell() << " and " << r.spell();
     return Entity::ofConstant(Constant::ofFloat(*value));

@@ -2,7 +2,7 @@
 #ifndef INTENT_FRONTEND_LOWERING_H
 #define INTENT_FRONTEND_LOWERING_H
 
-#include "Entity.h"
+#include "Flow.h"
 #include "Intrinsics.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
@@ -18,16 +18,20 @@ using mlir::Type;
 using mlir::Value;
 using Shape = llvm::SmallVector<ExtentAttr>;
 
-/// How a statement ends.
-enum class Flow { Next, Returned, Failed };
+/// A loop that statements stand in.
+struct LoopScope {
+  bool parallel = false;
+  size_t pending = 0; // of its frame: what is deeper belongs to the body
+  llvm::ArrayRef<std::string> carried;
+};
 
 /// One function being inlined.
 struct Frame {
   const Function *function = nullptr;
   NodeId call = noNode; // where it was called, noNode for the kernel
   std::map<std::string, Entity> names;
-  Entity result;
-  unsigned loops = 0, parallels = 0; // that the statement stands in
+  std::vector<LoopScope> loops;
+  std::vector<llvm::ArrayRef<NodeId>> pending; // for each block being lowered, the statements behind the current one
 };
 
 /// An operand with the node that errors point at.
@@ -45,16 +49,9 @@ struct IndexItem {
   Entity lower, upper; // Slice; Unbound where omitted
 };
 
-/// Two branches being merged: what each yields, in one order.
-struct Merging {
-  Value condition;
-  mlir::Block *blocks[2];
-  llvm::SmallVector<Value> values[2];
-  NodeId at = noNode;
-  std::string problem; // why two entities have no common schema
-};
-
 class Lowering {
+  friend class ConflictFinder;
+
 public:
   Lowering(const Request &request, mlir::MLIRContext *context) : request(request), context(context), builder(context) {}
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -120,6 +117,8 @@ private:
   Value repeat(Value value, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value broadcastTo(Value value, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
   Value relabel(Value tensor, llvm::ArrayRef<ExtentAttr> shape, NodeId at);
+  Value leafOf(llvm::StringRef atom);
+  bool isVisibleOutside(Type type, mlir::Region *region);
   void renameAtoms(mlir::ModuleOp module);
 
   // -- Expressions.cpp
@@ -130,6 +129,7 @@ private:
   FailureOr<Entity> evaluateAttribute(NodeId node);
   FailureOr<Entity> evaluateIfExp(NodeId node);
   FailureOr<Entity> evaluateBoolOp(NodeId node);
+  FailureOr<Entity> evaluateLater(Value before, bool isAnd, NodeId child, NodeId at);
   FailureOr<Entity> evaluateTuple(NodeId node);
   FailureOr<Entity> constantEntity(const Constant &constant);
   std::string describe(const Entity &entity);
@@ -157,13 +157,23 @@ private:
   FailureOr<Entity> evaluateSubscript(NodeId node);
   FailureOr<std::vector<IndexItem>> evaluateIndices(NodeId slice);
   FailureOr<Entity> subscript(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  FailureOr<Entity> subregion(const Entity &base, const IndexItem &item, NodeId at);
+  FailureOr<Entity> productItem(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+
+  // -- Accesses.cpp
   FailureOr<llvm::SmallVector<Value>> resolveIndices(llvm::ArrayRef<ExtentAttr> shape, const Entity &base, llvm::ArrayRef<IndexItem> items,
                                                      NodeId at);
   FailureOr<Value> indexValue(const IndexItem &item, ExtentAttr extent, unsigned axis);
+  Value readAt(const Entity &base, llvm::ArrayRef<Value> indices, bool asTensor, NodeId at, Value valid = {});
   FailureOr<Entity> readItems(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
-  LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode);
-  FailureOr<Entity> subregion(const Entity &base, const IndexItem &item, NodeId at);
-  FailureOr<Entity> productItem(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  LogicalResult requireWritable(const Entity &base, NodeId at, bool atomic = false);
+  FailureOr<Value> valueAt(const Entity &base, llvm::ArrayRef<Value> indices, const Entity &value, NodeId at, NodeId valueNode);
+  FailureOr<Value> spread(Value value, const llvm::SmallVector<ExtentAttr> *shape, const llvm::Twine &place, NodeId at, NodeId valueNode);
+  FailureOr<llvm::SmallVector<Value>> placeIndices(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
+  LogicalResult writeItems(const Entity &base, llvm::ArrayRef<IndexItem> items, const Entity &value, NodeId at, NodeId valueNode,
+                           bool isUnique = false);
+  FailureOr<std::vector<IndexItem>> indexItems(const Entity &index, NodeId at);
+  FailureOr<Value> validAt(const Entity &valid, Type result, const Entity &base, NodeId at, NodeId node);
 
   // -- Calls.cpp
   FailureOr<Entity> evaluateCall(NodeId node);
@@ -180,6 +190,19 @@ public:
   FailureOr<Entity> lowerParallel(Call &call);
   FailureOr<Entity> lowerIndices(Call &call);
   FailureOr<Entity> lowerEnd(Call &call);
+  // -- Ragged.cpp
+  FailureOr<Entity> lowerRagged(Call &call);
+  FailureOr<Entity> lowerMembers(Call &call);
+  // -- Buffers.cpp
+  FailureOr<Entity> lowerBuffer(Call &call);
+  FailureOr<Entity> lowerAssumeInBounds(Call &call);
+  FailureOr<Entity> lowerGather(Call &call);
+  FailureOr<Entity> lowerStore(Call &call);
+  FailureOr<Entity> lowerMutableLoad(Call &call);
+  FailureOr<Entity> lowerScatterReduce(Call &call);
+  // -- Atomics.cpp
+  FailureOr<Entity> lowerAtomic(Call &call);
+  FailureOr<Entity> lowerCompareExchange(Call &call);
   // -- Construction.cpp
   FailureOr<Entity> lowerFull(Call &call);
   FailureOr<Entity> lowerZeros(Call &call);
@@ -199,6 +222,25 @@ public:
   // -- Reductions.cpp
   FailureOr<Entity> lowerNamedReduce(Call &call);
   FailureOr<Entity> lowerReduce(Call &call);
+  FailureOr<Entity> lowerArgReduce(Call &call);
+  // -- Scans.cpp
+  FailureOr<Entity> lowerScan(Call &call);
+  FailureOr<Entity> lowerCumulative(Call &call);
+  // -- Folds.cpp
+  FailureOr<Entity> lowerRegionFold(Call &call);
+  FailureOr<Entity> lowerRegionScan(Call &call);
+  // -- Histogram.cpp
+  FailureOr<Entity> lowerHistogram(Call &call);
+  // -- Packed.cpp, Quantized.cpp and Sparse.cpp
+  FailureOr<Entity> lowerScaledContract(Call &call);
+  FailureOr<Entity> lowerQuantize(Call &call);
+  FailureOr<Entity> lowerQuantizedDot(Call &call);
+  FailureOr<Entity> lowerSparseFormat(Call &call);
+  FailureOr<Entity> lowerSparseContract(Call &call);
+  FailureOr<Entity> lowerSparseMatmul(Call &call);
+  // -- Random.cpp
+  FailureOr<Entity> lowerRandomBits(Call &call);
+  FailureOr<Entity> lowerRandomUniform(Call &call);
   // -- Contractions.cpp
   FailureOr<Entity> lowerContract(Call &call);
   FailureOr<Entity> lowerMatmul(Call &call);
@@ -208,6 +250,8 @@ public:
   FailureOr<Entity> lowerOuter(Call &call);
 
 private:
+  FailureOr<MemoryOrder> orderArgument(Call &call, unsigned position, std::optional<AtomicKind> kind);
+  FailureOr<Entity> ragged(const Entity &base, llvm::ArrayRef<IndexItem> items, NodeId at);
   FailureOr<Entity> makeDomain(const Entity &start, const Entity *stop, const Entity *step, llvm::ArrayRef<NodeId> nodes, NodeId at);
   Entity regionEntity(Value domain, Value begin, Value end, Value step);
   Value wholeAxis(ExtentAttr extent, NodeId at);
@@ -222,38 +266,104 @@ private:
   LogicalResult flatten(const Entity &entity, NodeId at, std::vector<Entity> &leaves, const llvm::Twine &what);
   Entity rebuild(const Entity &like, llvm::ArrayRef<Value> leaves, size_t &next);
   LogicalResult matchStructure(const Entity &like, const Entity &entity, NodeId at, const llvm::Twine &what);
+  FailureOr<Type> accDtype(Call &call, unsigned position, Type otherwise);
+  FailureOr<int64_t> axisArgument(const Entity &entity, size_t rank, NodeId at);
+
+  /// What a generic reduction or scan combines: tensors of one shape, each with a scalar identity.
+  struct Components {
+    Shape shape;
+    llvm::SmallVector<Value> tensors, identities;
+    llvm::SmallVector<Type> elements;
+    llvm::SmallVector<bool> rankZero; // whether the identity was a rank-zero tensor
+  };
+  /// Further arguments of a combine function, which sees those in `tensors` element by element.
+  struct Captures {
+    std::vector<Entity> arguments;
+    llvm::SmallVector<Value> tensors;
+  };
+  FailureOr<Components> components(Call &call, unsigned identity, unsigned acc);
+  FailureOr<Captures> captures(Call &call, unsigned position, llvm::ArrayRef<ExtentAttr> kept);
+  FailureOr<Entity> capture(const Entity &entity, NodeId at, llvm::ArrayRef<ExtentAttr> kept, Captures &captures);
+  LogicalResult requireCombine(const Entity &combine, NodeId at);
+  LogicalResult fillCombine(mlir::Region &region, const Entity &like, llvm::ArrayRef<Type> elements, const Captures &captures,
+                            const Entity &combine, NodeId at);
+  void fillCombine(mlir::Region &region, BinaryKind kind, Type element, NodeId at);
+
+  struct Slices;
+  FailureOr<Slices> slicedSources(Call &call);
+  std::vector<Entity> sliceArguments(const Slices &slices, mlir::Block &body, NodeId at);
+  FailureOr<std::vector<Entity>> foldOperands(Call &call, unsigned position);
+  FailureOr<Entity> callPure(const Entity &callee, llvm::ArrayRef<Entity> arguments, NodeId at, llvm::StringRef role);
+  FailureOr<llvm::SmallVector<Value>> modelValues(const Entity &model, const Entity *filled, NodeId at, const llvm::Twine &what);
+  LogicalResult yieldFitted(const Entity &entity, const Entity &model, mlir::TypeRange types, NodeId at, const llvm::Twine &what);
+  FailureOr<Entity> fillTransition(mlir::Region &region, const Entity &callee, const Entity &first, mlir::TypeRange firstTypes,
+                                   const Entity &second, mlir::TypeRange secondTypes, NodeId at, llvm::StringRef role);
+  FailureOr<llvm::SmallVector<Value>> emitted(const Entity &outputs, const Slices &slices, mlir::Region &region, NodeId at,
+                                              llvm::SmallVectorImpl<int64_t> &positions);
+  struct Expansion;
+  FailureOr<Value> philox(Call &call);
+  Value moveAxis(Value tensor, int64_t from, int64_t to, NodeId at);
+  Value moveAxisBack(Value tensor, int64_t from, int64_t to, NodeId at);
   struct Axes {
     llvm::SmallVector<int64_t> lhs, rhs;
   };
   FailureOr<Axes> axisPairs(const Entity &entity, size_t lhsRank, size_t rhsRank, NodeId at, llvm::StringRef what);
   FailureOr<Entity> contract(Value lhs, Value rhs, Axes reduce, Axes batch, Type acc, NodeId at);
-  LogicalResult contractOperands(Call &call, Value &lhs, Value &rhs, Type &acc);
+  LogicalResult contractOperands(Call &call, unsigned rhsAt, unsigned accAt, Value &lhs, Value &rhs, Type &acc);
   FailureOr<Entity> batched(Call &call, unsigned lhsRank, unsigned rhsRank, bool lhsTransposed, bool rhsTransposed);
+  FailureOr<Entity> batched(Operand lhs, Operand rhs, Type acc, unsigned lhsRank, unsigned rhsRank, bool lhsTransposed, bool rhsTransposed,
+                            llvm::StringRef operation, NodeId at);
+  FailureOr<std::string> formatArgument(const Entity &entity, NodeId at, llvm::StringRef role, llvm::ArrayRef<llvm::StringRef> choices);
+  LogicalResult requireMultiple(ExtentAttr extent, int64_t factor, ExtentAttr total, NodeId at, const llvm::Twine &what);
+  struct Scaled;
+  Value decodeScaled(const Scaled &operand, Type element, NodeId at);
+  struct Sparsity;
+  FailureOr<Sparsity> sparsityArgument(const Entity &entity, NodeId at, size_t rank);
+  FailureOr<Value> densify(Call &call, Value compressed, const Sparsity &sparsity);
+  FailureOr<Value> recordBytes(const Entity &entity, NodeId at, const llvm::Twine &what, int64_t bytes);
 
-  // -- Statements.cpp and Control.cpp
+  // -- Statements.cpp
   Flow runBlock(llvm::ArrayRef<NodeId> statements);
   Flow runStatement(NodeId node);
-  Flow assign(NodeId target, const Entity &value, NodeId valueNode);
-  Flow runAugAssign(NodeId node);
+  LogicalResult assign(NodeId target, const Entity &value, NodeId valueNode);
+  LogicalResult augment(NodeId node);
   Flow runReturn(NodeId node);
+  FailureOr<Entity> resultOf(const Flow &flow, const Function &function);
   void nameValue(const Entity &entity, llvm::StringRef name);
-  Flow runIf(NodeId node);
-  Flow runRuntimeIf(NodeId node, Value condition);
-  Flow runFor(NodeId node);
-  Flow runOrdered(NodeId node, const Entity &domain);
-  Flow runParallel(NodeId node, const Entity &parallel);
-  std::vector<std::string> assignedNames(llvm::ArrayRef<NodeId> statements);
-  FailureOr<Entity> runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen,
-                                  llvm::function_ref<FailureOr<Entity>()> makeElse);
+  // -- Merging.cpp
   std::optional<Entity> merge(const Entity &a, const Entity &b, Merging &merging);
+  Value zeroOf(Type type, NodeId at);
+  std::optional<Entity> escape(const Entity &entity, mlir::Block &from, llvm::SmallVector<Value> &values, NodeId at);
+  std::optional<Entity> fill(const Entity &entity, unsigned side, Merging &merging);
+  std::optional<Entity> mergeName(const Entity *a, const Entity *b, llvm::ArrayRef<Flow> flows, bool carried, Merging &merging);
   void bindMerged(Entity &entity, mlir::ValueRange results, size_t &next);
   bool same(const Entity &a, const Entity &b);
-  LogicalResult enterRegion(NodeId at);
+  FailureOr<Entity> runtimeChoice(Value condition, NodeId at, llvm::function_ref<FailureOr<Entity>()> makeThen,
+                                  llvm::function_ref<FailureOr<Entity>()> makeElse);
   kir::IfOp openIf(Value condition, NodeId at);
   kir::IfOp closeIf(kir::IfOp open, Merging &merging, NodeId at);
-  FailureOr<llvm::SmallVector<Type>> carryElements(NodeId node, const Entity &domain, llvm::ArrayRef<std::string> carried);
-  LogicalResult loopBody(NodeId node, mlir::Block &body, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried,
-                         const llvm::Twine &loop);
+  LogicalResult enterRegion(NodeId at);
+  // -- Control.cpp
+  std::vector<std::string> assignedNames(llvm::ArrayRef<NodeId> statements);
+  void collectNames(llvm::ArrayRef<NodeId> statements, llvm::StringSet<> &names);
+  Flow runIf(NodeId node);
+  Flow branch(Value condition, NodeId at, llvm::ArrayRef<NodeId> statements, llvm::function_ref<Flow(unsigned)> lower);
+  Flow runGuarded(const Flow &flow, llvm::ArrayRef<NodeId> rest, NodeId at);
+  bool isPending(size_t from);
+  bool needsFlag(Exit exit);
+  Leave mergeLeaves(Exit exit, llvm::ArrayRef<Flow> flows, Merging &merging);
+  Value leftBy(const Flow &flow, llvm::ArrayRef<Exit> exits, NodeId at);
+  // -- Loops.cpp
+  Flow runFor(NodeId node);
+  Flow runWhile(NodeId node);
+  Flow runOrdered(NodeId node, const Entity *domain);
+  Flow closeOrdered(OrderedLoop &loop, const Flow &flow);
+  void stopCondition(OrderedLoop &loop, Value left);
+  Flow runParallel(NodeId node, const Entity &parallel);
+  LogicalResult checkConflicts(kir::ParallelOp loop, llvm::StringRef place); // Conflicts.cpp
+  FailureOr<llvm::SmallVector<Type>> carryElements(OrderedLoop &loop);
+  Flow loopBody(NodeId node, llvm::ArrayRef<std::string> assigned, llvm::ArrayRef<std::string> carried, bool parallel,
+                const llvm::Twine &loop);
   FailureOr<Value> carriedValue(llvm::StringRef name, const Entity &entity, Type type, NodeId at);
   std::string placed(llvm::StringRef what, NodeId node);
 
@@ -277,10 +387,20 @@ private:
   std::vector<Leaf> leaves; // atom "#k" is leaves[k] until `renameAtoms`
   std::vector<Checked> checked;
   llvm::StringSet<> symbols; // view symbols
+  llvm::StringSet<> pinned;  // view symbols that the request gives a value
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
-  uint64_t writes = 0; // lowered so far: reads between two are equal
-  uint64_t work = 0;   // evaluated nodes
+  unsigned folds = 0;                              // region folds and scans lowered so far: slice extents are "?s0", "?s1", ...
+  llvm::StringRef pureRole = "a combine function"; // what has no effects while pureRegions is not zero
+  uint64_t writes = 0;                             // lowered so far: reads between two are equal
+  uint64_t work = 0;                               // evaluated nodes
 };
+
+/// The dtype that a sum has unless `acc_dtype` says otherwise.
+Type widenedBySums(Type element);
+/// The identity of a named reduction or scan.
+mlir::TypedAttr identityOf(BinaryKind kind, Type element);
+/// Whether an extent depends on how a region fold cuts its source.
+bool dependsOnSlice(ExtentAttr extent);
 
 } // namespace intent::frontend
 

@@ -153,7 +153,6 @@ FailureOr<Entity> Lowering::arithmetic(BinaryKind kind, StringRef spelling, Oper
     return error(at) << operation << " takes integers, got " << dtypeName(element);
   if (kind == BinaryKind::Div && !isFloat)
     return error(at) << "'/' takes floats, got " << dtypeName(element) << "; use // for integers, or convert with I.cast";
-  if (llvm::is_contained({BinaryKind::FloorDiv, BinaryKind::Mod}, kind) && isFloat) return unsupported(at) << operation << " on floats";
   values = alike({l, r}, at, operation);
   if (failed(values)) return failure();
   return Entity::ofValue(make<kir::BinaryOp>(at, (*values)[0].getType(), kind, (*values)[0], (*values)[1], false, false));

@@ -2,7 +2,6 @@
 #include "Lowering.h"
 
 #include "llvm/ADT/SmallBitVector.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace intent;
@@ -28,8 +27,7 @@ FailureOr<SmallVector<int64_t>> Lowering::axesArgument(const Entity &entity, siz
 
 //===- named -------------------------------------------------------------------------------------------===//
 
-/// The dtype that a sum has unless `acc_dtype` says otherwise.
-static Type widened(Type element) {
+Type frontend::widenedBySums(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type>(element)) return Float32Type::get(context);
   auto integer = dyn_cast<IntegerType>(element);
@@ -38,7 +36,7 @@ static Type widened(Type element) {
   return IntegerType::get(context, 32, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
 }
 
-static TypedAttr identityOf(BinaryKind kind, Type element) {
+TypedAttr frontend::identityOf(BinaryKind kind, Type element) {
   if (kind == BinaryKind::Add || kind == BinaryKind::Or || kind == BinaryKind::Mul || kind == BinaryKind::And) {
     bool one = kind == BinaryKind::Mul || kind == BinaryKind::And;
     if (element.isInteger(1)) return BoolAttr::get(element.getContext(), one);
@@ -70,13 +68,9 @@ Value Lowering::reduceValue(StringRef kind, Value tensor, ArrayRef<int64_t> axes
     if (!llvm::is_contained(axes, static_cast<int64_t>(i))) kept.push_back(extent);
   Value identity = make<kir::ConstantOp>(at, element, identityOf(op, element));
   Type result = kept.empty() && !axes.empty() ? element : Type(tensorType(element, kept));
-  auto reduce = make<kir::ReduceOp>(at, TypeRange{result}, ValueRange{tensor}, ValueRange{identity}, ValueRange(), builder.getDenseI64ArrayAttr(axes));
-  OpBuilder::InsertionGuard guard(builder);
-  Block &body = reduce.getCombine().emplaceBlock();
-  Value a = body.addArgument(element, location(at)), b = body.addArgument(element, location(at));
-  builder.setInsertionPointToStart(&body);
-  Value combined = make<kir::BinaryOp>(at, element, op, a, b, false, false);
-  make<kir::YieldOp>(at, ValueRange{combined});
+  auto reduce = make<kir::ReduceOp>(at, TypeRange{result}, ValueRange{tensor}, ValueRange{identity}, ValueRange(),
+                                    builder.getDenseI64ArrayAttr(axes));
+  fillCombine(reduce.getCombine(), op, element, at);
   return reduce.getResult(0);
 }
 
@@ -110,9 +104,9 @@ FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {
   Type element = kir::elementType(value->getType()), acc = element;
   if (kind == "mean" && !isa<FloatType>(element))
     return error(call.nodes[0]) << operation << " takes floats, got " << dtypeName(element) << "; convert with I.cast";
-  if (kind == "sum" || kind == "mean") acc = widened(element);
-  if (!boolean && call.has(2) && !call[2].isLiteral(Constant::None)) {
-    FailureOr<Type> given = constantDtype(call[2], call.nodes[2]);
+  if (kind == "sum" || kind == "mean") acc = widenedBySums(element);
+  if (!boolean) {
+    FailureOr<Type> given = accDtype(call, 2, acc);
     if (failed(given)) return failure();
     if (kind == "mean" && !isa<FloatType>(*given))
       return error(call.nodes[2]) << operation << ": acc_dtype is a float, got " << dtypeName(*given);
@@ -129,6 +123,8 @@ FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {
     ExtentAttr count = known(1);
     for (int64_t axis : *axes)
       count = count * shape[axis];
+    if (dependsOnSlice(count))
+      return error(call.node) << operation << ": the extent of a slice is not observable; carry the sum and the count through the fold";
     // An extent such as N - 1 may be negative where the axis is empty; the mean of nothing is 0 / 0.
     Value members = extentValue(count, call.node);
     if (llvm::any_of(count.getCoefficients(), [](int64_t c) { return c < 0; }))
@@ -179,89 +175,79 @@ LogicalResult Lowering::matchStructure(const Entity &like, const Entity &entity,
 }
 
 FailureOr<Entity> Lowering::lowerReduce(Call &call) {
-  NodeId at = call.node, valueNode = call.nodes[0], identityNode = call.nodes[2], combineNode = call.nodes[3];
-  const Entity &value = call[0];
-  std::vector<Entity> parts, identityParts;
-  if (failed(flatten(value, valueNode, parts, "I.reduce")) || failed(matchStructure(value, call[2], identityNode, "identity")) ||
-      failed(flatten(call[2], identityNode, identityParts, "identity")))
-    return failure();
-  if (parts.empty()) return error(valueNode) << "I.reduce takes at least one tensor";
-  Type acc;
-  if (call.has(5) && !call[5].isLiteral(Constant::None)) {
-    FailureOr<Type> given = constantDtype(call[5], call.nodes[5]);
-    if (failed(given)) return failure();
-    acc = *given;
-  }
-  SmallVector<Value> tensors;
-  std::vector<Operand> operands;
-  for (const Entity &part : parts) {
-    FailureOr<Value> tensor = asTensor(part, valueNode, "I.reduce");
-    if (failed(tensor)) return failure();
-    FailureOr<Value> converted = acc ? castValue(*tensor, acc, at) : tensor;
-    if (failed(converted)) return failure();
-    tensors.push_back(*converted);
-    operands.push_back({part, valueNode, "component"});
-  }
-  FailureOr<Shape> shape = broadcastShapes(operands, tensors, at);
-  if (failed(shape)) return failure();
-  FailureOr<SmallVector<int64_t>> axes = axesArgument(call[1], shape->size(), call.nodes[1]);
+  FailureOr<Components> parts = components(call, 2, 5);
+  if (failed(parts)) return failure();
+  FailureOr<SmallVector<int64_t>> axes = axesArgument(call[1], parts->shape.size(), call.nodes[1]);
   if (failed(axes)) return failure();
   Shape kept;
-  for (auto [i, extent] : llvm::enumerate(*shape))
+  for (auto [i, extent] : llvm::enumerate(parts->shape))
     if (!llvm::is_contained(*axes, static_cast<int64_t>(i))) kept.push_back(extent);
-  SmallVector<Value> identities;
-  SmallVector<Type> results, elements;
-  SmallVector<Location> locations;
-  for (auto [tensor, identity] : llvm::zip_equal(tensors, identityParts)) {
-    tensor = broadcastTo(tensor, *shape, valueNode);
-    Type element = kir::elementType(tensor.getType());
-    FailureOr<Value> scalar = asValue(identity, identityNode, element);
-    if (failed(scalar)) return failure();
-    if (kir::elementType(scalar->getType()) != element || !kir::shapeOf(scalar->getType()).empty())
-      return error(identityNode) << "identity: expected " << dtypeName(element) << " scalar, got " << describe(identity);
+  FailureOr<Captures> captured = captures(call, 4, kept);
+  if (failed(captured)) return failure();
+  SmallVector<Type> results;
+  for (auto [element, rankZero] : llvm::zip_equal(parts->elements, parts->rankZero)) {
     // A rank-zero identity keeps full reductions rank-zero tensors.
-    bool tensorResult = !kept.empty() || axes->empty() || isa<KirTensorType>(scalar->getType());
-    *scalar = scalarOf(*scalar, identityNode);
-    identities.push_back(*scalar);
-    results.push_back(tensorResult ? Type(tensorType(element, kept)) : element);
-    elements.push_back(element);
-    locations.push_back(location(combineNode));
+    bool tensor = !kept.empty() || axes->empty() || rankZero;
+    results.push_back(tensor ? Type(tensorType(element, kept)) : element);
   }
-  std::vector<Entity> captured;
-  if (call.has(4)) {
-    if (call[4].kind != Entity::Tuple) return error(call.nodes[4]) << "combine_operands: expected a tuple, got " << describe(call[4]);
-    captured = call[4].items();
-  }
-  auto reduce = make<kir::ReduceOp>(at, results, tensors, identities, ValueRange(), builder.getDenseI64ArrayAttr(*axes));
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    llvm::SaveAndRestore<unsigned> pure(pureRegions, pureRegions + 1);
-    Block &body = reduce.getCombine().emplaceBlock();
-    body.addArguments(elements, locations);
-    body.addArguments(elements, locations);
-    builder.setInsertionPointToStart(&body);
-    SmallVector<Value> scalars(body.getArguments());
-    size_t next = 0;
-    std::vector<Entity> arguments{rebuild(value, scalars, next)};
-    arguments.push_back(rebuild(value, scalars, next));
-    llvm::append_range(arguments, captured);
-    SmallVector<NodeId> nodes(arguments.size(), combineNode);
-    FailureOr<Entity> combined = apply(call[3], arguments, nodes, combineNode);
-    if (failed(combined) || failed(matchStructure(value, *combined, combineNode, "combine result"))) return failure();
-    std::vector<Entity> outputs;
-    if (failed(flatten(*combined, combineNode, outputs, "combine result"))) return failure();
-    SmallVector<Value> yielded;
-    for (auto [output, element] : llvm::zip_equal(outputs, elements)) {
-      FailureOr<Value> scalar = asValue(output, combineNode, element);
-      if (failed(scalar)) return failure();
-      if (scalar->getType() != element)
-        return error(combineNode) << "combine result: expected " << dtypeName(element) << " scalar, got "
-                                  << describe(Entity::ofValue(*scalar));
-      yielded.push_back(*scalar);
-    }
-    make<kir::YieldOp>(combineNode, yielded);
-  }
+  auto reduce =
+      make<kir::ReduceOp>(call.node, results, parts->tensors, parts->identities, captured->tensors, builder.getDenseI64ArrayAttr(*axes));
+  if (failed(fillCombine(reduce.getCombine(), call[0], parts->elements, *captured, call[3], call.nodes[3]))) return failure();
   SmallVector<Value> values(reduce.getResults());
   size_t next = 0;
-  return rebuild(value, values, next);
+  return rebuild(call[0], values, next);
+}
+
+//===- positions of extremes ---------------------------------------------------------------------------===//
+
+/// numerics.md section 3: a reduction of (value, position) pairs under a total order. Where an element equals the identity
+/// and still wins, every element equals it, so that the identity's position 0 is the lowest one too.
+FailureOr<Entity> Lowering::lowerArgReduce(Call &call) {
+  NodeId at = call.node;
+  std::string operation = ("I." + call.intrinsic->path).str();
+  bool largest = call.intrinsic->path == "arg_reduce.max";
+  FailureOr<Value> value = asTensor(call[0], call.nodes[0], operation);
+  if (failed(value)) return failure();
+  Shape shape(kir::shapeOf(value->getType()));
+  FailureOr<int64_t> axis = axisArgument(call[1], shape.size(), call.nodes[1]);
+  if (failed(axis)) return failure();
+  FailureOr<Type> element = accDtype(call, 2, kir::elementType(value->getType()));
+  if (failed(element)) return failure();
+  if (element->isInteger(1)) return error(call.nodes[0]) << operation << " does not take bool; convert with I.cast";
+  FailureOr<Value> converted = castValue(*value, *element, at);
+  if (failed(converted)) return failure();
+  Type index = builder.getIndexType(), boolean = builder.getI1Type();
+  Value line = make<kir::IndicesOp>(at, tensorType(index, {shape[*axis]}), wholeAxis(shape[*axis], at));
+  Value positions = shape.size() == 1 ? line : repeat(line, shape, {*axis}, at);
+  Value identity = make<kir::ConstantOp>(at, *element, identityOf(largest ? BinaryKind::Maximum : BinaryKind::Minimum, *element));
+  Shape kept(shape);
+  kept.erase(kept.begin() + *axis);
+  SmallVector<Type> elements{*element, index}, results;
+  for (Type type : elements)
+    results.push_back(kept.empty() ? type : Type(tensorType(type, kept)));
+  auto reduce = make<kir::ReduceOp>(at, results, ValueRange{*converted, positions}, ValueRange{identity, indexConstant(0, at)},
+                                    ValueRange(), builder.getDenseI64ArrayAttr({*axis}));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block &body = reduce.getCombine().emplaceBlock();
+    for (Type type : {elements[0], elements[1], elements[0], elements[1]})
+      body.addArgument(type, location(at));
+    builder.setInsertionPointToStart(&body);
+    Value a = body.getArgument(0), ai = body.getArgument(1), b = body.getArgument(2), bi = body.getArgument(3);
+    auto compare = [&](ComparePredicate predicate, Value l, Value r) -> Value {
+      return make<kir::CompareOp>(at, boolean, predicate, l, r);
+    };
+    auto logic = [&](BinaryKind kind, Value l, Value r) -> Value { return make<kir::BinaryOp>(at, boolean, kind, l, r, false, false); };
+    Value wins = compare(largest ? ComparePredicate::Gt : ComparePredicate::Lt, b, a), ties = compare(ComparePredicate::Eq, b, a);
+    if (isa<FloatType>(*element)) {
+      Value aIsNan = compare(ComparePredicate::Ne, a, a), bIsNan = compare(ComparePredicate::Ne, b, b);
+      Value aIsNumber = make<kir::UnaryOp>(at, boolean, UnaryKind::Not, aIsNan, false, false);
+      wins = logic(BinaryKind::Or, wins, logic(BinaryKind::And, bIsNan, aIsNumber));
+      ties = logic(BinaryKind::Or, ties, logic(BinaryKind::And, aIsNan, bIsNan));
+    }
+    Value take = logic(BinaryKind::Or, wins, logic(BinaryKind::And, ties, compare(ComparePredicate::Lt, bi, ai)));
+    SmallVector<Value> chosen{make<kir::SelectOp>(at, *element, take, b, a), make<kir::SelectOp>(at, index, take, bi, ai)};
+    make<kir::YieldOp>(at, chosen);
+  }
+  return Entity::ofTuple({Entity::ofValue(reduce.getResult(0)), Entity::ofValue(reduce.getResult(1))});
 }

@@ -475,6 +475,15 @@ bool Parser::bindings() {
       request.types[StringRef(key).str()] = dtype->str();
     }
   }
+  if (const json::Value *extents = object.get("extents")) {
+    const json::Object *o = extents->getAsObject();
+    if (!o) return fail("extents: expected an object");
+    for (const auto &[key, value] : *o) {
+      std::optional<int64_t> extent = value.getAsInteger();
+      if (!extent || *extent < 0) return fail("extents['{0}']: expected a non-negative integer", StringRef(key));
+      request.extents[StringRef(key).str()] = *extent;
+    }
+  }
   return true;
 }
 

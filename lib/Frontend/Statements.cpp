@@ -9,50 +9,60 @@ using namespace intent::frontend;
 
 static constexpr unsigned maxDepth = 400;
 
+/// Statements behind one that may have left run where it did not.
 Flow Lowering::runBlock(ArrayRef<NodeId> statements) {
-  for (NodeId statement : statements) {
-    Flow flow = runStatement(statement);
-    if (flow != Flow::Next) return flow;
+  auto &pending = frames.back().pending;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    pending.push_back(statements.drop_front(i + 1));
+    Flow flow = runStatement(statements[i]);
+    ArrayRef<NodeId> rest = pending.back(); // empty where the statement took what stands behind it
+    pending.pop_back();
+    if (!flow.next || (flow.leavesAtAll() && rest.empty())) return flow;
+    if (flow.leavesAtAll()) return runGuarded(flow, rest, statements[i]);
   }
-  return Flow::Next;
+  return Flow();
 }
 
 Flow Lowering::runStatement(NodeId id) {
   if (depth >= maxDepth) {
     error(id) << "statements nest deeper than " << maxDepth << " levels here";
-    return Flow::Failed;
+    return Flow::failure();
   }
   llvm::SaveAndRestore<unsigned> nesting(depth, depth + 1);
   const Node &node = request.node(id);
+  const std::vector<LoopScope> &loops = frames.back().loops;
   switch (node.kind) {
-  case NodeKind::Pass: return Flow::Next;
+  case NodeKind::Pass: return Flow();
   case NodeKind::Expr:
-    if (request.node(node.fields[0].id).kind == NodeKind::Constant) return Flow::Next;
-    return failed(evaluate(node.fields[0].id)) ? Flow::Failed : Flow::Next;
+    if (request.node(node.fields[0].id).kind == NodeKind::Constant) return Flow();
+    return Flow::of(evaluate(node.fields[0].id));
   case NodeKind::Assign: {
     FailureOr<Entity> value = evaluate(node.fields[1].id);
-    if (failed(value)) return Flow::Failed;
+    if (failed(value)) return Flow::failure();
     for (NodeId target : node.fields[0].list)
-      if (assign(target, *value, node.fields[1].id) == Flow::Failed) return Flow::Failed;
-    return Flow::Next;
+      if (failed(assign(target, *value, node.fields[1].id))) return Flow::failure();
+    return Flow();
   }
-  case NodeKind::AugAssign: return runAugAssign(id);
+  case NodeKind::AugAssign: return Flow::of(augment(id));
   case NodeKind::Return: return runReturn(id);
   case NodeKind::If: return runIf(id);
   case NodeKind::For: return runFor(id);
-  case NodeKind::While: unsupported(id) << "while"; return Flow::Failed;
+  case NodeKind::While: return runWhile(id);
   case NodeKind::Break:
-    if (frames.back().parallels) error(id) << "an I.parallel loop has no break";
-    else unsupported(id) << "break";
-    return Flow::Failed;
-  case NodeKind::Continue: unsupported(id) << "continue"; return Flow::Failed;
-  default: error(id) << "statement " << node.name << " is not part of the language"; return Flow::Failed;
+    if (!loops.empty() && !loops.back().parallel) return Flow::leave(Exit::Break);
+    error(id) << (loops.empty() ? "break stands outside a loop" : "an I.parallel loop has no break");
+    return Flow::failure();
+  case NodeKind::Continue:
+    if (!loops.empty()) return Flow::leave(Exit::Continue);
+    error(id) << "continue stands outside a loop";
+    return Flow::failure();
+  default: error(id) << "statement " << node.name << " is not part of the language"; return Flow::failure();
   }
 }
 
 /// The author's name becomes part of the location of the operation that made the value.
 void Lowering::nameValue(const Entity &entity, StringRef name) {
-  if (entity.kind != Entity::Value && entity.kind != Entity::Domain) return;
+  if (entity.kind != Entity::Value && entity.kind != Entity::Domain && entity.kind != Entity::View) return;
   Operation *op = entity.value.getDefiningOp();
   if (!op || op->getNumResults() != 1 || isa<NameLoc>(op->getLoc())) return;
   op->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
@@ -60,46 +70,49 @@ void Lowering::nameValue(const Entity &entity, StringRef name) {
   if (auto broadcast = dyn_cast<kir::BroadcastOp>(op)) nameValue(Entity::ofValue(broadcast.getValue()), name);
 }
 
-Flow Lowering::assign(NodeId target, const Entity &value, NodeId valueNode) {
+LogicalResult Lowering::assign(NodeId target, const Entity &value, NodeId valueNode) {
   const Node &node = request.node(target);
   switch (node.kind) {
-  case NodeKind::Name:
-    nameValue(value, node.fields[0].text);
-    frames.back().names[node.fields[0].text] = value;
-    return Flow::Next;
+  case NodeKind::Name: {
+    StringRef name = node.fields[0].text;
+    nameValue(value, name);
+    Entity &named = frames.back().names[name.str()] = value;
+    if (named.kind == Entity::View && named.text.empty()) named.text = name.str(); // a buffer
+    return success();
+  }
   case NodeKind::Tuple: {
     ArrayRef<NodeId> targets = node.fields[0].list;
     if (value.kind != Entity::Tuple) {
       error(valueNode) << "expected a tuple of " << static_cast<unsigned>(targets.size()) << " to unpack, got " << describe(value);
-      return Flow::Failed;
+      return failure();
     }
     if (value.items().size() != targets.size()) {
       error(target) << "expected " << static_cast<unsigned>(value.items().size()) << " targets to unpack into, got "
                     << static_cast<unsigned>(targets.size());
-      return Flow::Failed;
+      return failure();
     }
     if (depth >= maxDepth) {
       error(target) << "targets nest deeper than " << maxDepth << " levels here";
-      return Flow::Failed;
+      return failure();
     }
     llvm::SaveAndRestore<unsigned> nesting(depth, depth + 1);
     for (auto [item, itemTarget] : llvm::zip_equal(value.items(), targets))
-      if (assign(itemTarget, item, valueNode) == Flow::Failed) return Flow::Failed;
-    return Flow::Next;
+      if (failed(assign(itemTarget, item, valueNode))) return failure();
+    return success();
   }
   case NodeKind::Subscript: {
     FailureOr<Entity> base = evaluate(node.fields[0].id);
-    if (failed(base)) return Flow::Failed;
+    if (failed(base)) return failure();
     FailureOr<std::vector<IndexItem>> items = evaluateIndices(node.fields[1].id);
-    if (failed(items) || failed(writeItems(*base, *items, value, target, valueNode))) return Flow::Failed;
-    return Flow::Next;
+    if (failed(items) || failed(writeItems(*base, *items, value, target, valueNode))) return failure();
+    return success();
   }
-  case NodeKind::Attribute: error(target) << "values are immutable; make a new record"; return Flow::Failed;
-  default: error(target) << node.name << " is not a target of the language"; return Flow::Failed;
+  case NodeKind::Attribute: error(target) << "values are immutable; make a new record"; return failure();
+  default: error(target) << node.name << " is not a target of the language"; return failure();
   }
 }
 
-Flow Lowering::runAugAssign(NodeId id) {
+LogicalResult Lowering::augment(NodeId id) {
   const Node &node = request.node(id);
   NodeId target = node.fields[0].id, operand = node.fields[2].id;
   const Node &place = request.node(target);
@@ -108,14 +121,14 @@ Flow Lowering::runAugAssign(NodeId id) {
   FailureOr<Entity> before = failure();
   if (place.kind == NodeKind::Subscript) { // evaluated once
     FailureOr<Entity> evaluated = evaluate(place.fields[0].id);
-    if (failed(evaluated)) return Flow::Failed;
+    if (failed(evaluated)) return failure();
     base = *evaluated;
     FailureOr<std::vector<IndexItem>> indices = evaluateIndices(place.fields[1].id);
-    if (failed(indices)) return Flow::Failed;
+    if (failed(indices)) return failure();
     items = *indices;
     if (base.kind != Entity::View) {
       (void)writeItems(base, items, Entity(), target, operand); // says why
-      return Flow::Failed;
+      return failure();
     }
     before = readItems(base, items, target);
   } else if (place.kind == NodeKind::Name) {
@@ -123,28 +136,31 @@ Flow Lowering::runAugAssign(NodeId id) {
   } else {
     error(target) << place.name << " is not a target of the language";
   }
-  if (failed(before)) return Flow::Failed;
+  if (failed(before)) return failure();
   FailureOr<Entity> right = evaluate(operand);
-  if (failed(right)) return Flow::Failed;
+  if (failed(right)) return failure();
   FailureOr<Entity> after = operate(node.fields[1].text, {*before, target, "left operand"}, {*right, operand, "right operand"}, id);
-  if (failed(after)) return Flow::Failed;
+  if (failed(after)) return failure();
   if (place.kind == NodeKind::Name) return assign(target, *after, id);
-  return failed(writeItems(base, items, *after, target, operand)) ? Flow::Failed : Flow::Next;
+  return writeItems(base, items, *after, target, operand);
 }
 
 Flow Lowering::runReturn(NodeId id) {
-  Frame &frame = frames.back();
-  if (frame.parallels) {
+  if (llvm::any_of(frames.back().loops, [](const LoopScope &loop) { return loop.parallel; })) {
     error(id) << "return inside I.parallel; continue ends one iteration";
-    return Flow::Failed;
-  }
-  if (frame.loops) {
-    unsupported(id) << "early return from a loop";
-    return Flow::Failed;
+    return Flow::failure();
   }
   NodeId value = request.node(id).fields[0].id;
   FailureOr<Entity> result = value == noNode ? FailureOr<Entity>(Entity::none()) : evaluate(value);
-  if (failed(result)) return Flow::Failed;
-  frames.back().result = *result;
-  return Flow::Returned;
+  return failed(result) ? Flow::failure() : Flow::leave(Exit::Return, *result);
+}
+
+/// What a function gives whose statements did that.
+FailureOr<Entity> Lowering::resultOf(const Flow &flow, const Function &function) {
+  if (flow.failed) return failure();
+  if (!flow.leavesBy(Exit::Return)) return Entity::none();
+  if (flow.next && !flow.result.isLiteral(Constant::None))
+    return error(function.root) << "'" << function.name << "' returns " << describe(flow.result)
+                                << " where control leaves early and nothing at its end; return a value there too";
+  return flow.result;
 }

@@ -1,6 +1,8 @@
 // The C interface of libintent-host.so.
+#include "BuildId.h"
 #include "Kernel.h"
 #include "ThreadPool.h"
+#include "llvm/Config/llvm-config.h"
 
 using namespace intent::host;
 
@@ -15,6 +17,11 @@ static void report(llvm::Error error, char *text, size_t size) {
 
 extern "C" {
 
+const char *intent_host_build_info(void) {
+  static const std::string info = "intent " INTENT_VERSION ", LLVM " LLVM_VERSION_STRING ", " + intent::libraryBuildId();
+  return info.c_str();
+}
+
 intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row, char *error, size_t error_size) {
   if (!mlir) {
     report(llvm::createStringError("no block program was given"), error, error_size);
@@ -26,6 +33,16 @@ intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row
     return nullptr;
   }
   return new intent_host_kernel{std::move(*kernel)};
+}
+
+int32_t intent_host_prepare(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
+                            size_t error_size) {
+  llvm::Expected<bool> fresh = kernel->kernel->generate(llvm::ArrayRef<intent_host_argument>(arguments, count));
+  if (!fresh) {
+    report(fresh.takeError(), error, error_size);
+    return -1;
+  }
+  return *fresh;
 }
 
 int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,

@@ -1,6 +1,7 @@
 #include "Jit.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -42,7 +43,11 @@ Error Jit::initialise() {
   if (!detected) return detected.takeError();
   detected->setCodeGenOptLevel(CodeGenOptLevel::Aggressive);
   builder = std::move(*detected);
-  auto made = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  // Several threads may compile at once: each compilation has a target machine of its own, which is no shared thing.
+  auto compiler = [](orc::JITTargetMachineBuilder machine) -> Expected<std::unique_ptr<orc::IRCompileLayer::IRCompiler>> {
+    return std::make_unique<orc::ConcurrentIRCompiler>(std::move(machine));
+  };
+  auto made = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).setCompileFunctionCreator(std::move(compiler)).create();
   if (!made) return made.takeError();
   jit = std::move(*made);
   // The default reporter writes to stderr; failures come back from lookup.

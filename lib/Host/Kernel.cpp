@@ -285,7 +285,7 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
   return made;
 }
 
-llvm::Expected<Kernel::Compiled *> Kernel::find(const Call &call) {
+llvm::Expected<Kernel::Compiled *> Kernel::find(const Call &call, bool *fresh) {
   auto lookup = [&]() -> Compiled * {
     std::shared_lock<std::shared_mutex> lock(table);
     for (const auto &entry : compiled)
@@ -299,7 +299,17 @@ llvm::Expected<Kernel::Compiled *> Kernel::find(const Call &call) {
   if (!made) return made.takeError();
   std::unique_lock<std::shared_mutex> writing(table);
   compiled.push_back(std::move(*made));
+  if (fresh) *fresh = true;
   return compiled.back().get();
+}
+
+llvm::Expected<bool> Kernel::generate(ArrayRef<intent_host_argument> arguments) {
+  llvm::Expected<Call> call = prepare(arguments);
+  if (!call) return call.takeError();
+  bool fresh = false;
+  llvm::Expected<Compiled *> code = find(*call, &fresh);
+  if (!code) return code.takeError();
+  return fresh;
 }
 
 llvm::Expected<std::unique_ptr<WorkspaceMemory>> Kernel::provideWorkspaces(Compiled &code, Call &call) {

@@ -16,6 +16,8 @@ class Kernel {
 public:
   /// Parses and checks the text.
   static llvm::Expected<std::unique_ptr<Kernel>> load(llvm::StringRef text, uint32_t row);
+  /// Makes the code of a call; whether it is new.
+  llvm::Expected<bool> generate(llvm::ArrayRef<intent_host_argument> arguments);
   /// Why a call failed: for reasons of this library, because of what the call asks for, or because a checked launch has
   /// found an error of the program; the message then starts with its place.
   enum class Fault { Library, Call, Program };
@@ -82,7 +84,7 @@ private:
   void describeParameters();
   void describeViews(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
   void fillFrame(Call &call, llvm::ArrayRef<intent_host_argument> arguments);
-  llvm::Expected<Compiled *> find(const Call &call);
+  llvm::Expected<Compiled *> find(const Call &call, bool *fresh = nullptr);
   llvm::Expected<std::unique_ptr<Compiled>> compile(const Call &call, std::optional<Form> form, std::string *text);
 
   mlir::MLIRContext context;

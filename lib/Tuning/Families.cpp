@@ -17,7 +17,7 @@ using Axes = llvm::SmallSetVector<Attribute, 4>;
 
 struct Facts {
   bool contracts = false, persistent = false, narrowOperands = true;
-  bool reduces = false, stateful = false, storesReduced = false;
+  bool scans = false, reduces = false, stateful = false, storesReduced = false;
   unsigned reductions = 0; // over different sets of axes
   bool lanes = false, transposes = false, narrowAccesses = true;
   Axes dense; // axes that some access of two or more lane axes walks in memory order
@@ -33,6 +33,7 @@ public:
     // Reductions first: stores ask which axes they reduce.
     program.walk([&](ReduceOp op) { reduce(op); });
     program.walk([&](Operation *op) {
+      facts.scans |= isa<ScanOp>(op);
       if (auto contract = dyn_cast<ContractOp>(op)) this->contract(contract);
       else if (auto load = dyn_cast<LoadOp>(op)) access(load.getView(), load.getCoordinates(), load.getResult().getType());
       else if (auto store = dyn_cast<StoreOp>(op)) this->store(store);
@@ -123,31 +124,32 @@ private:
 
 struct Family {
   llvm::StringLiteral name;
+  llvm::StringLiteral predicate; // for people: what `matches` asks, given that no family above matches
   bool (*matches)(const Facts &);
 };
 
 const Family families[] = {
-    // A contraction inside a loop over tiles that strides by the number of workers.
-    {"persistent_contraction_narrow", [](const Facts &f) { return f.contracts && f.persistent && f.narrowOperands; }},
-    {"persistent_contraction", [](const Facts &f) { return f.contracts && f.persistent; }},
-    // Any other contraction; narrow: all operands of 16 bits or fewer.
-    {"contraction_narrow", [](const Facts &f) { return f.contracts && f.narrowOperands; }},
-    {"contraction", [](const Facts &f) { return f.contracts; }},
-    // A reduction that carries two or more components.
-    {"stateful_reduction", [](const Facts &f) { return f.stateful; }},
-    // Reductions over two or more different axes.
-    {"multi_axis_reduction", [](const Facts &f) { return f.reductions > 1; }},
-    // Reductions, and a store along the reduced axis: softmax, norms.
-    {"pointwise_reduction", [](const Facts &f) { return f.reduces && f.storesReduced; }},
-    {"reduction", [](const Facts &f) { return f.reduces; }},
-    // Element-wise work where two axes are each dense in some access; narrow: no access wider than 16 bits.
-    {"pointwise_two_axis_narrow", [](const Facts &f) { return (f.transposes || f.dense.size() > 1) && f.narrowAccesses; }},
-    {"pointwise_two_axis", [](const Facts &f) { return f.transposes || f.dense.size() > 1; }},
-    // Other element-wise work on lanes.
-    {"pointwise_narrow", [](const Facts &f) { return f.lanes && f.narrowAccesses; }},
-    {"pointwise", [](const Facts &f) { return f.lanes; }},
-    // The rest: no lanes, ordered scalar work.
-    {"execution", [](const Facts &) { return true; }},
+    {"persistent_contraction_narrow",
+     "a contraction in a loop over tiles that strides by the number of workers, operands of 16 bits or fewer",
+     [](const Facts &f) { return f.contracts && f.persistent && f.narrowOperands; }},
+    {"persistent_contraction", "a contraction in a loop over tiles that strides by the number of workers",
+     [](const Facts &f) { return f.contracts && f.persistent; }},
+    {"contraction_narrow", "a contraction, all operands of 16 bits or fewer",
+     [](const Facts &f) { return f.contracts && f.narrowOperands; }},
+    {"contraction", "a contraction", [](const Facts &f) { return f.contracts; }},
+    {"scan", "a scan outside of a contraction's program", [](const Facts &f) { return f.scans; }},
+    {"stateful_reduction", "a reduction that carries two or more components", [](const Facts &f) { return f.stateful; }},
+    {"multi_axis_reduction", "reductions over two or more different axes", [](const Facts &f) { return f.reductions > 1; }},
+    {"pointwise_reduction", "reductions, and a store along a reduced axis", [](const Facts &f) { return f.reduces && f.storesReduced; }},
+    {"reduction", "a reduction", [](const Facts &f) { return f.reduces; }},
+    {"pointwise_two_axis_narrow", "a transpose, or two axes that accesses walk in memory order; no access wider than 16 bits",
+     [](const Facts &f) { return (f.transposes || f.dense.size() > 1) && f.narrowAccesses; }},
+    {"pointwise_two_axis", "a transpose, or two axes that accesses walk in memory order",
+     [](const Facts &f) { return f.transposes || f.dense.size() > 1; }},
+    {"pointwise_narrow", "element-wise work on lanes, no access wider than 16 bits",
+     [](const Facts &f) { return f.lanes && f.narrowAccesses; }},
+    {"pointwise", "element-wise work on lanes", [](const Facts &f) { return f.lanes; }},
+    {"execution", "no lanes: ordered scalar work", [](const Facts &) { return true; }},
 };
 
 } // namespace
@@ -167,4 +169,9 @@ StringRef intent::selectFamily(ProgramOp program) {
   for (const Family &family : families)
     if (family.matches(facts)) return family.name;
   return "execution";
+}
+
+StringRef intent::familyPredicate(StringRef name) {
+  const Family *family = llvm::find_if(families, [&](const Family &f) { return f.name == name; });
+  return family == std::end(families) ? StringRef() : StringRef(family->predicate);
 }

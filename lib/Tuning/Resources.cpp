@@ -20,7 +20,8 @@ ProgramFacts intent::collectFacts(ProgramOp program) {
   });
   facts.pipelines = !loadingLoops.empty();
   program.walk([&](Operation *op) {
-    facts.reduces |= isa<ReduceOp>(op);
+    facts.reduces |= isa<ReduceOp, ScanOp, PickOp>(op);
+    facts.shares |= isa<FenceOp, AtomicOp, CompareExchangeOp, ScatterReduceOp>(op);
     for (Type type : op->getResultTypes()) {
       auto fragment = dyn_cast<FragmentType>(type);
       if (fragment && !isa<IndexType>(fragment.getElement()) && !fragment.getElement().isInteger(1)) facts.fragments.insert(fragment);
@@ -87,11 +88,12 @@ Result descriptorForm(const Facts &f, const RowBinding &row, TargetAttr target) 
   return std::nullopt;
 }
 
-// Triton has no reduction over several thread blocks.
+// Triton has no reduction over several thread blocks, and its barrier orders the threads of one.
 Result multiCtaReduction(const Facts &f, const RowBinding &row, TargetAttr) {
   int64_t ctas = optionOf(f, row, "NUM_CTAS");
-  if (ctas <= 1 || !f.reduces) return std::nullopt;
-  return "expected NUM_CTAS 1 in a program that reduces, got " + std::to_string(ctas);
+  if (ctas <= 1 || !(f.reduces || f.shares)) return std::nullopt;
+  return std::string("expected NUM_CTAS 1 in a program that ") + (f.reduces ? "reduces" : "shares memory between lanes") + ", got " +
+         std::to_string(ctas);
 }
 
 // The provider refuses fragments above its limit.

@@ -17,6 +17,7 @@ struct ProgramFacts {
   llvm::SmallVector<block::ContractOp> streamed; // contractions in a loop that loads
   bool pipelines = false;                        // some loop loads
   bool reduces = false;
+  bool shares = false; // memory between lanes or instances
 
   mlir::MLIRContext *context() const { return program->getContext(); }
 };

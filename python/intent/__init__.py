@@ -5,8 +5,9 @@
 """
 from .artifacts import CompiledIR, GeneratedProgram
 from .capture import fn, kernel
-from .compiler import compile, compile_ir, compile_shared_gpu, generate, generate_from_ir, optimize_ir
+from .compiler import compile, compile_ir, compile_shared_gpu, explain, generate, generate_from_ir, optimize_ir
 from .errors import CallError, ConfigurationError, IntentError, InternalError, LanguageError, ProviderError, TargetError
+from .reference import Interpreted, interpret
 from .requests import CompileOptions
 from .runtime.kernel import CompiledKernel, PreparedCall
 from .targets import Target
@@ -15,6 +16,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CallError", "CompileOptions", "CompiledIR", "CompiledKernel", "ConfigurationError", "GeneratedProgram", "IntentError",
-    "InternalError", "LanguageError", "PreparedCall", "ProviderError", "Target", "TargetError", "compile", "compile_ir",
-    "compile_shared_gpu", "fn", "generate", "generate_from_ir", "kernel", "optimize_ir",
+    "InternalError", "Interpreted", "LanguageError", "PreparedCall", "ProviderError", "Target", "TargetError", "compile", "compile_ir",
+    "compile_shared_gpu", "explain", "fn", "generate", "generate_from_ir", "interpret", "kernel", "optimize_ir",
 ]

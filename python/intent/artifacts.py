@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import cache, targets
 from .errors import ConfigurationError
+from .requests import LOWER_COMPILE_TIMEOUT
 
 SOURCE_NAMES = {"triton": "source.py", "cutile": "source.py", "host": "source.mlir", "bangc": "source.mlu"}
 _KIR, _TARGET, _INTERFACE = "input.kir.mlir", "target.mlir", "interface.json"
@@ -27,12 +28,13 @@ class GeneratedProgram:
     """Provider text that needs no device to exist.
 
     `source` provider text, `kir` kernel IR, `mlir` final target IR, `metadata` the interface, `target` a Target, `cache_directory`
-    the folder with all of these as files.
+    the folder with all of these as files, `compile_limit` seconds that an external compiler may take for one candidate.
     """
 
-    def __init__(self, files: dict, target: targets.Target, cache_directory: str, options: dict):
+    def __init__(self, files: dict, target: targets.Target, cache_directory: str, options: dict, compile_limit: float = LOWER_COMPILE_TIMEOUT):
         self._files = files
         self._options = options
+        self.compile_limit = compile_limit
         self.target = target
         self.cache_directory = cache_directory
         self.kir = files[_KIR]
@@ -42,8 +44,23 @@ class GeneratedProgram:
 
     @property
     def source_path(self) -> Path:
-        """The file that holds `source`."""
-        return Path(self.cache_directory) / SOURCE_NAMES[self.target.provider]
+        """The file that holds `source`. Where the cache no longer has it, it is written again, for as long as the process lives.
+
+        ConfigurationError where no file can be written.
+        """
+        name = SOURCE_NAMES[self.target.provider]
+        path = Path(self.cache_directory) / name
+        if path.is_file():
+            return path
+        folder = cache.process_folder()
+        if folder is None:
+            raise ConfigurationError(f"neither the cache nor a temporary folder can hold {name}", source=str(self.cache_directory))
+        try:
+            cache.write_folder(folder, {name: self.source.encode()})
+        except OSError as error:
+            raise ConfigurationError(f"{name} cannot be written: {error.strerror or error}", source=str(folder)) from error
+        self.cache_directory = str(folder)
+        return folder / name
 
     def save(self, directory) -> None:
         """Writes the program into a new or existing folder, from which `load` reads it on any machine. ConfigurationError if it cannot."""
@@ -104,4 +121,4 @@ def describe(target, options: dict) -> dict:
 def write_files(directory: Path, files: dict, description: dict) -> None:
     """Writes an artifact's files and their manifest into `directory`, the manifest last. OSError."""
     directory.mkdir(parents=True, exist_ok=True)
-    cache.write_entry(directory, "saved", files, description)
+    cache.write_folder(directory, cache.entry_files("saved", files, description))

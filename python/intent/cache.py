@@ -1,8 +1,8 @@
 """Compiled artifacts on disk: complete entries only, verified on every read, rebuilt when damaged.
 
 Layout under the root: `v1/<2 hex>/<key>/{manifest.json, input.kir.mlir, target.mlir, source.*, interface.json}`, `v1/failed/` for the
-inputs and diagnostics of failures, which are never read back, and `v1/locks/`. A directory that cannot be used costs one warning;
-then a temporary one serves until the process ends.
+inputs and diagnostics of failures, which are never read back, and `v1/locks/`. `eviction` keeps the size limit. A directory that cannot
+be used costs one warning; then a temporary one serves until the process ends, or none where nothing at all can be written.
 """
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import os
 import shutil
 import tempfile
 import threading
-import uuid
 import warnings
 from pathlib import Path
 
-from .errors import ConfigurationError
+from . import eviction
+from .eviction import LimitExceeded
 
 SCHEMA = "v1"
 _MANIFEST = "manifest.json"
@@ -50,6 +50,8 @@ class ArtifactCache:
     def __init__(self, root: Path):
         self.root = Path(root)
         self._fallback: Path | None = None
+        self._temporary_folder: Path | None = None
+        self._warned = False
         self._lock = threading.Lock()
 
     def entry_directory(self, key: str) -> Path:
@@ -61,34 +63,36 @@ class ArtifactCache:
             directory = base / key[:2] / key
             files = read_entry(directory, key)
             if files is not None:
+                eviction.mark_used(directory)
                 return directory, files
         return None
 
     def store(self, key: str, files: dict, description: dict) -> Path:
         """Publishes an entry of `{file name: text}` and returns its directory; if another process was first, that one's.
 
-        ConfigurationError where not even a temporary folder can be written.
+        Where nothing can be written, not even in a temporary folder, the directory does not exist. ConfigurationError for an
+        unreadable INTENT_CACHE_LIMIT.
         """
         try:
-            return _publish(self._base(), key, files, description)
+            return _publish(self._base(), key, files, description, limited=self._fallback is None)
+        except LimitExceeded as error:
+            self._warn(f"an entry is too large for the artifact cache {self.root}: {error}; it is kept until the process ends")
+            temporary = self._temporary()
         except OSError as error:
-            first = error
-        try:
-            return _publish(self._degrade(first), key, files, description)
-        except OSError as error:
-            raise ConfigurationError(f"neither the cache nor a temporary folder can be written: {error.strerror or error}", source=str(self.root)) from error
+            temporary = self._degrade(error)
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                return _publish(temporary, key, files, description, limited=False)
+        return self.entry_directory(key)
 
     @contextlib.contextmanager
     def lock(self, key: str):
         """Holds the entry's lock, so that threads and processes compile one entry once. Where locks do not work, it holds nothing."""
         descriptor = None
-        try:
+        with contextlib.suppress(OSError):
             folder = self._base() / "locks"
             folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(folder / key, os.O_RDWR | os.O_CREAT, 0o666)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:
-            pass
+            descriptor = _acquire(folder / key)
         try:
             yield
         finally:
@@ -98,13 +102,14 @@ class ArtifactCache:
     def keep_failure(self, files: dict) -> Path | None:
         """Keeps inputs and diagnostics of a failed compilation, for a person to read; None if nothing can be written."""
         name = digest(*(f"{name}\0{text}".encode() for name, text in sorted(files.items())))[:32]
+        contents = {name: text.encode() for name, text in files.items()}
         for base in (self._base, lambda: self._degrade(None)):
             try:
-                directory = base() / "failed" / name
-                directory.mkdir(parents=True, exist_ok=True)
-                for file, text in files.items():
-                    _write(directory / file, text.encode())
-                return directory
+                folder = base()
+                if folder is not None:
+                    return _place(folder, folder / "failed" / name, contents, (folder / "failed" / name).is_dir, limited=folder != self._fallback)
+            except LimitExceeded:
+                return None
             except OSError:
                 continue
         return None
@@ -113,24 +118,66 @@ class ArtifactCache:
         return self._fallback or self.root / SCHEMA
 
     def _bases(self):
-        return [self.root / SCHEMA, self._fallback] if self._fallback else [self.root / SCHEMA]
+        return [base for base in (self.root / SCHEMA, self._temporary_folder) if base is not None]
 
-    def _degrade(self, error) -> Path:
-        """The process-lifetime directory that replaces an unusable root; the first use warns."""
-        with self._lock:
-            if self._fallback is None:
-                self._fallback = Path(tempfile.mkdtemp(prefix="intentdsl-"))
-                atexit.register(shutil.rmtree, self._fallback, ignore_errors=True)
-                reason = f" ({error.strerror or error})" if error is not None else ""
-                warnings.warn(f"the artifact cache {self.root} cannot be written{reason}; results of this process are kept in a temporary folder only", RuntimeWarning, stacklevel=3)
+    def _degrade(self, error) -> Path | None:
+        """The process-lifetime directory that replaces an unusable root, or None if there is none; the first use warns."""
+        self._fallback = self._temporary()
+        reason = f" ({error.strerror or error})" if error is not None else ""
+        kept = "results of this process are kept in a temporary folder only" if self._fallback else "nothing is kept"
+        self._warn(f"the artifact cache {self.root} cannot be written{reason}; {kept}")
         return self._fallback
+
+    def _temporary(self) -> Path | None:
+        """A directory that lives as long as the process, made on first use; None if none can be made."""
+        with self._lock:
+            if self._temporary_folder is None:
+                self._temporary_folder = process_folder()
+            return self._temporary_folder
+
+    def _warn(self, text) -> None:
+        with self._lock:
+            first, self._warned = not self._warned, True
+        if first:
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def process_folder() -> Path | None:
+    """A new temporary directory that is removed when this process ends; None if none can be made."""
+    for parent in (None, "/dev/shm"):
+        with contextlib.suppress(OSError):
+            folder = Path(tempfile.mkdtemp(prefix="intentdsl-", dir=parent))
+            atexit.register(_remove_own, folder, os.getpid())
+            return folder
+    return None
+
+
+def _remove_own(folder: Path, owner: int) -> None:
+    """Removes a temporary directory, unless a forked child that inherited the hook is the one that ends."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _acquire(path: Path) -> int:
+    """An open, locked file at `path`. OSError. A lock file that an eviction removed meanwhile locks nothing, and is taken anew."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
 
 
 def read_entry(directory: Path, key: str):
     """`{file name: text}` of the complete entry `key` in `directory`, else None."""
     try:
         manifest = json.loads((directory / _MANIFEST).read_bytes())
-        if manifest["key"] != key:
+        if manifest["key"] != key or manifest.pop("checksum") != _manifest_checksum(manifest):
             return None
         files = {}
         for name, checksum in manifest["files"].items():
@@ -143,21 +190,27 @@ def read_entry(directory: Path, key: str):
         return None
 
 
-def _publish(base: Path, key: str, files: dict, description: dict) -> Path:
+def _publish(base: Path, key: str, files: dict, description: dict, limited: bool) -> Path:
     final = base / key[:2] / key
-    private = base / f".new-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    private.mkdir(parents=True)
+    return _place(base, final, entry_files(key, files, description), lambda: read_entry(final, key) is not None, limited)
+
+
+def _place(base: Path, final: Path, contents: dict, present, limited: bool) -> Path:
+    """Writes `{file name: bytes}` into a staging folder and renames it to `final`, unless `present()` says that it is there."""
+    size = eviction.charge(map(len, contents.values()))
+    private = eviction.stage(base, size if limited else 0)
     try:
-        write_entry(private, key, files, description)
+        write_folder(private, contents)
         final.parent.mkdir(exist_ok=True)
         try:
             os.rename(private, final)
         except OSError:
             # The entry exists: another process was first, or it is damaged and makes way. It is moved as a whole, so that
             # nobody sees it half deleted.
-            if read_entry(final, key) is None:
-                aside = private.with_name(private.name + "-damaged")
-                os.rename(final, aside)
+            if not present():
+                aside = base / f".old-{private.name[5:]}"
+                with contextlib.suppress(FileNotFoundError):
+                    os.rename(final, aside)
                 shutil.rmtree(aside, ignore_errors=True)
                 os.rename(private, final)
         _sync_directory(final.parent)
@@ -166,23 +219,35 @@ def _publish(base: Path, key: str, files: dict, description: dict) -> Path:
         shutil.rmtree(private, ignore_errors=True)
 
 
-def write_entry(directory: Path, key: str, files: dict, description: dict) -> None:
-    """Writes and syncs the files and, last, the manifest with their checksums."""
-    checksums = {}
-    for name, text in files.items():
-        data = text.encode()
-        checksums[name] = hashlib.sha256(data).hexdigest()
-        _write(directory / name, data)
+def entry_files(key: str, files: dict, description: dict) -> dict:
+    """The bytes of an entry's files, the manifest with their checksums last."""
+    contents = {name: text.encode() for name, text in files.items()}
+    checksums = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     manifest = {"key": key, "files": checksums, **description}
-    _write(directory / _MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
+    contents[_MANIFEST] = json.dumps({**manifest, "checksum": _manifest_checksum(manifest)}, indent=1, sort_keys=True).encode()
+    return contents
+
+
+def _manifest_checksum(manifest: dict) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def write_folder(directory: Path, contents: dict) -> None:
+    """Writes and syncs `{file name: bytes}` in order, then the folder. OSError."""
+    for name, data in contents.items():
+        _write(directory / name, data)
     _sync_directory(directory)
 
 
 def _write(path: Path, data: bytes) -> None:
-    with open(path, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest):]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sync_directory(path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import types as python_types
 
 from intent.errors import LanguageError
+from intent.language.intrinsic import ACTIVE
 from intent.language.types import ConstexprAnnotation, DType, Enum, TypeVar, View
 
 # The node kinds of the language and the fields that the compiler reads. Any other kind is recorded as a leaf.
@@ -55,6 +56,8 @@ class KernelFunction(_Captured):
     is_kernel = True
 
     def __call__(self, *arguments, **constexprs):
+        if ACTIVE.get() is not None:
+            raise LanguageError(f"'{self.__name__}' is a kernel; a kernel calls @intent.fn helpers, and host code launches kernels")
         from intent import compiler
         return compiler.call(self, arguments, constexprs)
 
@@ -63,6 +66,9 @@ class HelperFunction(_Captured):
     """A typed helper that kernels call; it has no effect of its own outside one."""
 
     def __call__(self, *arguments, **keywords):
+        interpreter = ACTIVE.get()
+        if interpreter is not None:
+            return interpreter.call_helper(self, arguments, keywords)
         raise LanguageError(f"{self.__name__} is an @intent.fn: it works only inside @intent.kernel and @intent.fn")
 
 

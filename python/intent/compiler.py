@@ -5,27 +5,38 @@ import os
 import threading
 import weakref
 
-from . import artifacts, cache, freshness, native, requests, targets
+from . import artifacts, cache, eviction, freshness, native, requests, targets
 from .artifacts import CompiledIR, GeneratedProgram
 from .errors import ConfigurationError, LanguageError
+from .runtime.kernel import CompiledKernel
+from .runtime.specialised import SpecialisedKernel, pinned_names
 
 _memo: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _memo_lock = threading.Lock()
 
 
-def compile(kernel, target=None, *, constexprs=None, types=None, options=None, tuning_config=None):
+def compile(kernel, target=None, *, constexprs=None, types=None, options=None, tuning_config=None, specialize=()):
     """The callable kernel for a target (None: this machine's CPU).
 
-    Compiled once per kernel, constexprs, types, target, options and override content; a repeated call costs neither capture nor
-    compilation. Raises LanguageError, ConfigurationError, TargetError or InternalError.
+    Compiled once per kernel, constexprs, types, target, options, override content and pins; a repeated call costs neither capture nor
+    compilation. `specialize=("N",)` pins extents: each value that a call has gets a program of its own, where it is a constant. Raises
+    LanguageError, ConfigurationError, TargetError or InternalError.
     """
+    names = pinned_names(specialize)
+    general = _compile(kernel, target, constexprs, types, options, tuning_config, {})
+    if not names:
+        return general
+    return SpecialisedKernel(general, names, lambda pins: _compile(kernel, general.target, constexprs, types, options, tuning_config, pins))
+
+
+def _compile(kernel, target, constexprs, types, options, tuning_config, pins) -> CompiledKernel:
     resolved, chosen = targets.resolve(target), requests.resolve_options(options)
     key = (requests.freeze(requests.mapping(constexprs, "constexprs")), requests.freeze(requests.mapping(types, "types")), resolved, tuple(chosen.request().items()),
-           requests.override_identity(tuning_config), os.environ.get("INTENT_LIBRARY_DIR"), cache.configured_root())
+           chosen.lower_compile_timeout, requests.override_identity(tuning_config), tuple(sorted(pins.items())), os.environ.get("INTENT_LIBRARY_DIR"), cache.configured_root())
     found = _recall(kernel, key)
     if found is None:
         names = freshness.watch(kernel)
-        found = generate(kernel, resolved, constexprs=constexprs, types=types, options=chosen, tuning_config=tuning_config).materialize()
+        found = _program(requests.from_kernel(kernel, constexprs, types, pins), resolved, chosen, tuning_config).materialize()
         with _memo_lock:
             _memo.setdefault(kernel, {})[key] = (found, names, _stamp(found.cache_directory), _library_stamp())
     return found
@@ -67,6 +78,17 @@ def generate_from_ir(text, target, *, options=None, tuning_config=None) -> Gener
     return _program(requests.from_text(text), target, options, tuning_config)
 
 
+def explain(kernel, target, *, constexprs=None, types=None, options=None, tuning_config=None) -> str:
+    """What the compiler decides about a kernel, as text: each variant's family and why, the fate of every table row, the candidates
+    with their final bindings, and the launch expressions. Raises as `compile` does; a ConfigurationError lists each row's rule where no
+    candidate is legal. Reads and writes no cache entry, so that the text names the very files that were read."""
+    from .explanation import describe
+
+    resolved = targets.resolve(target)
+    request = request_of(kernel, resolved, constexprs=constexprs, types=types, options=options, tuning_config=tuning_config)
+    return describe(native.compile_request(request, cache.current().keep_failure).metadata, resolved)
+
+
 def request_of(kernel, target, *, emit="source", constexprs=None, types=None, options=None, tuning_config=None) -> dict:
     """The request that `generate` would compile (docs/request.md), for `intent-compile` and for reports."""
     fields = requests.from_kernel(kernel, constexprs, types)
@@ -79,7 +101,7 @@ def _program(fields, target, options, tuning_config) -> GeneratedProgram:
     directory, files = _artifact(request, resolved)
     if files["interface.json"] in ("{}", "null"):
         raise LanguageError("the text holds no kernel")
-    return GeneratedProgram(files, resolved, str(directory), chosen.request())
+    return GeneratedProgram(files, resolved, str(directory), chosen.request(), chosen.lower_compile_timeout)
 
 
 def _ir(fields, emit, target, options, tuning_config) -> CompiledIR:
@@ -117,6 +139,7 @@ def _recall(kernel, key):
     compiled, names, stamp, library = entry
     if not freshness.unchanged(names) or stamp != _stamp(compiled.cache_directory) or library != _library_stamp():
         return None
+    eviction.mark_used(compiled.cache_directory)
     return compiled
 
 

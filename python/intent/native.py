@@ -136,6 +136,9 @@ def host_library():
     library, _ = _open("libintent-host.so")
     library.intent_host_load.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t]
     library.intent_host_load.restype = ctypes.c_void_p
+    library.intent_host_build_info.restype = ctypes.c_char_p
+    library.intent_host_prepare.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    library.intent_host_prepare.restype = ctypes.c_int32
     library.intent_host_launch.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     library.intent_host_launch.restype = ctypes.c_int32
     library.intent_host_emit.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]

@@ -11,6 +11,7 @@ from . import cache, native, targets
 from .errors import ConfigurationError
 
 REQUEST_SCHEMA = 1
+LOWER_COMPILE_TIMEOUT = 60.0
 NUMERICS = ("source", "relaxed_normalization")
 
 
@@ -19,12 +20,14 @@ class CompileOptions:
     """Options of one compilation.
 
     `numerics` is "source" or "relaxed_normalization"; `online_reduction` permits the optional rewrite that the second allows.
-    `cover` forces a legal cover, for tests ("N=loop,lanes"). `check` makes the host check every access, buffer read and race
+    `lower_compile_timeout` is how many seconds an external compiler may take for one candidate; one that takes longer is out, with the
+    category `lower_compilation_cost`. `cover` forces a legal cover, for tests ("N=loop,lanes"). `check` makes the host check every access, buffer read and race
     (also INTENT_CHECK=1). ConfigurationError for a value of another kind.
     """
 
     numerics: str = "source"
     online_reduction: bool = True
+    lower_compile_timeout: float = LOWER_COMPILE_TIMEOUT
     cover: str | None = None
     check: bool = False
 
@@ -34,11 +37,14 @@ class CompileOptions:
         for name in ("online_reduction", "check"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigurationError(f"{name} is a bool, not {getattr(self, name)!r}", source="options")
+        limit = self.lower_compile_timeout
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < float("inf"):
+            raise ConfigurationError(f"lower_compile_timeout is a positive number of seconds, not {limit!r}", source="options")
         if self.cover is not None and not isinstance(self.cover, str):
             raise ConfigurationError(f"cover is a string or None, not {self.cover!r}", source="options")
 
     def request(self) -> dict:
-        """The `options` field of a request."""
+        """The `options` field of a request: what changes the generated text, which a time limit does not."""
         check = self.check or os.environ.get("INTENT_CHECK") == "1"
         return {"numerics": self.numerics, "online_reduction": self.online_reduction, "cover": self.cover, "check": check}
 
@@ -63,11 +69,12 @@ def freeze(value):
     return type(value), value
 
 
-def from_kernel(kernel, constexprs, types) -> dict:
-    """The request fields that capture gives for a decorated kernel. LanguageError."""
+def from_kernel(kernel, constexprs, types, extents=None) -> dict:
+    """The request fields that capture gives for a decorated kernel; `extents` are values of shape symbols. LanguageError."""
     from .capture import capture
 
-    return capture(kernel, mapping(constexprs, "constexprs"), mapping(types, "types"))
+    fields = capture(kernel, mapping(constexprs, "constexprs"), mapping(types, "types"))
+    return {**fields, "extents": extents} if extents else fields
 
 
 def mapping(value, what) -> dict:

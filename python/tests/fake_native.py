@@ -57,6 +57,12 @@ class FakeHost:
             return None
         return 7
 
+    def intent_host_build_info(self):
+        return b"fake host"
+
+    def intent_host_prepare(self, handle, block, count, error, error_size):
+        return 0
+
     def intent_host_destroy(self, handle):
         pass
 
@@ -64,6 +70,9 @@ class FakeHost:
         if self.fail == "launch":
             error.value = b"no variant admits this call"
             return 1
+        if isinstance(self.fail, tuple):  # status and report
+            error.value = self.fail[1]
+            return self.fail[0]
         assert count == len(self.ranks)
         words = struct.unpack(f"{3 * count}P", block)
         arrays = []

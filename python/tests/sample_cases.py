@@ -7,14 +7,6 @@ import numpy as np
 FOLDER = Path(__file__).parent / "samples"
 
 
-# Sample programs of the language that this version refuses with a located TargetError.
-LATER = {"logsumexp", "decayed_linear_attention", "forward_substitution", "escape_time", "csr_spmv", "segment_sum", "paged_decode", "compact_positive", "dropout"}
-
-
-def is_built(case_name):
-    return case_name.split()[0] not in LATER
-
-
 def load(name):
     spec = importlib.util.spec_from_file_location(f"sample_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)

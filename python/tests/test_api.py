@@ -205,7 +205,8 @@ def test_ir_functions(fake):
         intent.optimize_ir("module {}", stage=3)
 
 
-@pytest.mark.parametrize("options", [dict(numerics="fast"), dict(online_reduction=1), dict(check="yes"), dict(cover=3)])
+@pytest.mark.parametrize("options", [dict(numerics="fast"), dict(online_reduction=1), dict(check="yes"), dict(cover=3), dict(lower_compile_timeout=0), dict(lower_compile_timeout="9"), dict(lower_compile_timeout=True),
+                                     dict(lower_compile_timeout=float("inf")), dict(lower_compile_timeout=float("nan"))])
 def test_options_are_checked(options):
     with pytest.raises(intent.ConfigurationError):
         intent.CompileOptions(**options)
@@ -308,6 +309,19 @@ def test_launch_failures(fake):
         k.run(f32(2, 2), 1.0)
     fake.host.fail = "launch"
     with pytest.raises(intent.ProviderError, match="no variant admits"):
+        k.run(f32(2, 2), 1.0)
+    fake.host.fail = (2, b"workspace 'w' is too large for this call")
+    with pytest.raises(intent.CallError, match="^workspace 'w' is too large for this call$"):
+        k.run(f32(2, 2), 1.0)
+    with pytest.raises(intent.CallError, match="workspace"):
+        k.prepare(f32(2, 2), 1.0).launch()
+    fake.host.fail = (3, f"{__file__}:1:4: access outside 'x'\n{__file__}:2:1: the other access is here".encode())
+    with pytest.raises(intent.LanguageError, match="access outside 'x'") as error:
+        k.run(f32(2, 2), 1.0)
+    assert (error.value.filename, error.value.line, error.value.column) == (__file__, 1, 4)
+    assert [(note.message, note.line) for note in error.value.notes] == [("the other access is here", 2)]
+    fake.host.fail = (3, b"-:0:0: race on 'y[3]'")
+    with pytest.raises(intent.LanguageError, match=r"^race on 'y\[3\]'$"):
         k.run(f32(2, 2), 1.0)
     fake.host.fail = None
     k.run(f32(2, 2), 1.0)

@@ -5,7 +5,7 @@ import pytest
 from compilation import CONFIGURATION, HOST, SUCCESS, TRITON, compile_request, kernel_text, messages
 
 ROW = [1, 1024, 64, 1, 64, 132, 8, 8, 3, 1, 0]
-FAMILIES = ("persistent_contraction_narrow, persistent_contraction, contraction_narrow, contraction, stateful_reduction, multi_axis_reduction, "
+FAMILIES = ("persistent_contraction_narrow, persistent_contraction, contraction_narrow, contraction, scan, stateful_reduction, multi_axis_reduction, "
             "pointwise_reduction, reduction, pointwise_two_axis_narrow, pointwise_two_axis, pointwise_narrow, pointwise, execution")
 
 
@@ -89,10 +89,10 @@ def test_malformed_row(tmp_path, default_table, table, family, row, column, expe
 
 
 def test_every_error_of_a_file_is_listed(tmp_path):
-    status, fields = compile_with(tmp_path, {"triton": {"pointwise": [[1], changed(0, 0)], "nope": [], "scan": [ROW]}, "cuda": 1})
+    status, fields = compile_with(tmp_path, {"triton": {"pointwise": [[1], changed(0, 0)], "nope": [], "squeeze": [ROW]}, "cuda": 1})
     assert status == CONFIGURATION
     assert [m.split("table.json: ")[1].split(":")[0] for m in messages(fields)] == [
-        "unknown provider 'cuda'", "family 'nope'", "family 'pointwise', row 0", "family 'pointwise', row 1, column 'ownership_m'", "family 'scan'"]
+        "unknown provider 'cuda'", "family 'nope'", "family 'pointwise', row 0", "family 'pointwise', row 1, column 'ownership_m'", "family 'squeeze'"]
 
 
 @pytest.mark.parametrize("path, expected", [

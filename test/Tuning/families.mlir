@@ -331,4 +331,78 @@ block.kernel @scalar_kernel interface [#block.view_argument<"y", f32, ["N"], out
     }
   }
 }
+
+// a scan
+// CHECK-LABEL: block.program @cumsum
+// CHECK-SAME: family "scan"
+block.kernel @cumsum_kernel interface [#block.view_argument<"x", f32, ["M", "N"], in>, #block.view_argument<"y", f32, ["M", "N"], out>] checks [] overlaps [] {
+  block.program @cumsum privates [] parameters [#block.parameter<"BM", ownership, int domain = [16, 32, 64] column = "ownership_m">, #block.parameter<"BN", scan, int domain = [16, 32, 64] column = "scan">] (%x: !block.view<f32, 2>, %y: !block.view<f32, 2>) {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %c1 = block.constant 1 : index : index
+      %zero = block.constant 0.0 : f32 : f32
+      %m = block.lanes %p step %c1 : !block.fragment<index, [BM]>
+      %n = block.lanes %p step %c1 : !block.fragment<index, [BN]>
+      %v = block.load %x[%m, %n] valid() fill %zero coordinate_axes [[0], [1]] valid_axes [] : !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [BN]>) valid () fill f32 -> !block.fragment<f32, [BM, BN]>
+      %s = block.scan(%v) identity(%zero) axis 1 {
+      ^bb0(%a: f32, %b: f32):
+        %t = block.binary add %a, %b : f32
+        block.yield %t : f32
+      } : (!block.fragment<f32, [BM, BN]>) identities (f32) -> (!block.fragment<f32, [BM, BN]>)
+      block.store %s to %y[%m, %n] valid() coordinate_axes [[0], [1]] valid_axes [] : !block.fragment<f32, [BM, BN]>, !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [BN]>) valid ()
+    }
+  }
+}
+
+// a scan beside a reduction
+// CHECK-LABEL: block.program @scan_and_reduce
+// CHECK-SAME: family "scan"
+block.kernel @scan_and_reduce_kernel interface [#block.view_argument<"x", f32, ["M", "N"], in>, #block.view_argument<"y", f32, ["M", "N"], out>] checks [] overlaps [] {
+  block.program @scan_and_reduce privates [] parameters [#block.parameter<"BM", ownership, int domain = [16, 32, 64] column = "ownership_m">, #block.parameter<"BN", scan, int domain = [16, 32, 64] column = "scan">] (%x: !block.view<f32, 2>, %y: !block.view<f32, 2>) {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %c1 = block.constant 1 : index : index
+      %zero = block.constant 0.0 : f32 : f32
+      %m = block.lanes %p step %c1 : !block.fragment<index, [BM]>
+      %n = block.lanes %p step %c1 : !block.fragment<index, [BN]>
+      %v = block.load %x[%m, %n] valid() fill %zero coordinate_axes [[0], [1]] valid_axes [] : !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [BN]>) valid () fill f32 -> !block.fragment<f32, [BM, BN]>
+      %s = block.scan(%v) identity(%zero) axis 1 {
+      ^bb0(%a: f32, %b: f32):
+        %t = block.binary add %a, %b : f32
+        block.yield %t : f32
+      } : (!block.fragment<f32, [BM, BN]>) identities (f32) -> (!block.fragment<f32, [BM, BN]>)
+      %r = block.reduce(%s) identity(%zero) axis 1 {
+      ^bb0(%e: f32, %f: f32):
+        %u = block.binary maximum %e, %f : f32
+        block.yield %u : f32
+      } : (!block.fragment<f32, [BM, BN]>) -> (!block.fragment<f32, [BM]>) identities (f32)
+      block.store %s to %y[%m, %n] valid() coordinate_axes [[0], [1]] valid_axes [] : !block.fragment<f32, [BM, BN]>, !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [BN]>) valid ()
+    }
+  }
+}
+
+// a scan of what is contracted
+// CHECK-LABEL: block.program @scan_in_contraction
+// CHECK-SAME: family "contraction"
+block.kernel @scan_in_contraction_kernel interface [#block.view_argument<"x", f32, ["M", "N"], in>, #block.view_argument<"y", f32, ["M", "N"], out>] checks [] overlaps [] {
+  block.program @scan_in_contraction privates [] parameters [#block.parameter<"BM", ownership, int domain = [16, 32, 64] column = "ownership_m">, #block.parameter<"BN", scan, int domain = [16, 32, 64] column = "scan">] (%x: !block.view<f32, 2>, %y: !block.view<f32, 2>) {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %c1 = block.constant 1 : index : index
+      %zero = block.constant 0.0 : f32 : f32
+      %m = block.lanes %p step %c1 : !block.fragment<index, [BM]>
+      %n = block.lanes %p step %c1 : !block.fragment<index, [BN]>
+      %v = block.load %x[%m, %n] valid() fill %zero coordinate_axes [[0], [1]] valid_axes [] : !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [BN]>) valid () fill f32 -> !block.fragment<f32, [BM, BN]>
+      %s = block.scan(%v) identity(%zero) axis 1 {
+      ^bb0(%a: f32, %b: f32):
+        %t = block.binary add %a, %b : f32
+        block.yield %t : f32
+      } : (!block.fragment<f32, [BM, BN]>) identities (f32) -> (!block.fragment<f32, [BM, BN]>)
+      %w = block.transpose %s [1, 0] : !block.fragment<f32, [BM, BN]> to !block.fragment<f32, [BN, BM]>
+      %acc = block.broadcast %zero [] : f32 to !block.fragment<f32, [BM, BM]>
+      %d = block.contract %s, %w, %acc : !block.fragment<f32, [BM, BN]>, !block.fragment<f32, [BN, BM]> -> !block.fragment<f32, [BM, BM]>
+      block.store %s to %y[%m, %n] valid() coordinate_axes [[0], [1]] valid_axes [] : !block.fragment<f32, [BM, BN]>, !block.view<f32, 2>, (!block.fragment<index, [BM]>, !block.fragment<index, [BN]>) valid ()
+    }
+  }
+}
 }

@@ -10,9 +10,11 @@
 //     max_warps              warps of one instance
 //     max_ctas               thread blocks that may run one instance together
 //     shared_memory_per_block, registers_per_block
+//     exchange_lanes_per_thread   lanes of one compare_exchange that a thread may hold
 //     contract_minimum_k, contract_minimum_k_8bit   smallest inner extent of a contraction
 //   booleans
 //     descriptors            tensor descriptors are a hardware path
+//     release_needs_drain    a barrier before a release does not order the stores of other waves
 //     power_of_two_fragments fragment extents must be powers of two
 //     ordered_lanes          one instance's accesses are ordered between its lanes without a fence
 //   lists of strings

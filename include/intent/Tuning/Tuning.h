@@ -66,6 +66,9 @@ std::variant<TuningTables, std::vector<TableError>> parseTables(llvm::StringRef 
 /// The structural family of a program: a function of its current operations only (Families.cpp lists the predicates).
 llvm::StringRef selectFamily(block::ProgramOp program);
 
+/// The predicate of a structural family in words, given that those of higher families do not hold; empty for another name.
+llvm::StringRef familyPredicate(llvm::StringRef family);
+
 /// What became of one table row.
 struct RowFate {
   enum Kind { Kept, Merged, Rejected } kind;

@@ -191,20 +191,26 @@ LV Scalars::extremum(bool maximum, bool isNum, LV x, LV y) {
   return b.CreateSelect(nan, x, value);
 }
 
+// As Python divides: the quotient follows from the truncated remainder, so that an infinite divisor gives 0 or -1.
 LV Scalars::floorDivideFloat(bool remainder, LV x, LV y) {
   llvm::Type *t = x->getType();
   LV zero = llvm::Constant::getNullValue(t);
   LV r = b.CreateFRem(x, y);
   LV nonZero = b.CreateFCmpUNE(r, zero);
   LV differs = b.CreateXor(b.CreateFCmpOLT(r, zero), b.CreateFCmpOLT(y, zero));
-  LV moved = b.CreateSelect(b.CreateAnd(nonZero, differs), b.CreateFAdd(r, y), r);
-  LV modulus = b.CreateSelect(nonZero, moved, intrinsic(llvm::Intrinsic::copysign, {zero, y}));
-  if (remainder) return modulus;
-  LV quotient = b.CreateFDiv(b.CreateFSub(x, modulus), y);
+  LV moved = b.CreateAnd(nonZero, differs);
+  if (remainder) {
+    LV modulus = b.CreateSelect(moved, b.CreateFAdd(r, y), r);
+    return b.CreateSelect(nonZero, modulus, intrinsic(llvm::Intrinsic::copysign, {zero, y}));
+  }
+  LV quotient = b.CreateFDiv(b.CreateFSub(x, r), y);
+  quotient = b.CreateSelect(moved, b.CreateFSub(quotient, number(t, 1)), quotient);
   LV floor = intrinsic(llvm::Intrinsic::floor, {quotient});
   LV up = b.CreateFCmpOGT(b.CreateFSub(quotient, floor), number(t, 0.5));
   LV exact = b.CreateSelect(up, b.CreateFAdd(floor, number(t, 1)), floor);
-  return b.CreateSelect(b.CreateFCmpOEQ(y, zero), b.CreateFDiv(x, y), exact);
+  LV ratio = b.CreateFDiv(x, y);
+  exact = b.CreateSelect(b.CreateFCmpUNE(quotient, zero), exact, intrinsic(llvm::Intrinsic::copysign, {zero, ratio}));
+  return b.CreateSelect(b.CreateFCmpOEQ(y, zero), ratio, exact);
 }
 
 LV Scalars::binaryFloat(BinaryKind kind, Type element, LV x, LV y) {

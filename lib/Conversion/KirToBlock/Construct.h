@@ -16,6 +16,12 @@ struct Real {
   bool isZeroAlong(AxisId id) const { return allZero || zero.count(id); }
 };
 
+/// A scan or region scan that a loop carries: its prefixes or states before and after the loop's members.
+struct Running {
+  Demand demand; // of the scan's first result, or the region scan's first output
+  llvm::SmallVector<Real, 4> before, after;
+};
+
 /// How a class is bound in a scope: positions base, base + 1, ... (lanes), or the one position base.
 struct Binding {
   mlir::Value base;
@@ -32,6 +38,10 @@ struct Scope {
   std::map<AxisId, Binding> bindings;
   std::map<Demand, Real, DemandLess> memo;
   llvm::DenseMap<const Index *, Real> indices;
+  std::vector<Running> running;                               // carried by the loop that this scope is the body of
+  std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept; // in instance workspace, over these classes
+  std::map<Demand, mlir::Value, DemandLess> keptIn;
+  std::optional<Real> active; // lanes of a `while` that are still running
 };
 
 class Construction {
@@ -84,47 +94,105 @@ private:
   mlir::ArrayAttr alignment(llvm::ArrayRef<Real> reals, llvm::ArrayRef<AxisId> axes);
   llvm::SmallVector<AxisId, 4> laneAxes(const AxisSet &axes);
 
+  mlir::Value memoryOf(mlir::Value view);
+  mlir::Value workspace(llvm::StringRef name, mlir::Type element, llvm::ArrayRef<block::ExprAttr> shape);
+  std::optional<block::ExprAttr> workspaceExtent(AxisId id);
+  mlir::FailureOr<Real> conjunction(llvm::ArrayRef<Condition> conditions, mlir::Location loc);
+
   /// An access's coordinates and active set over the result's axes.
   struct Accessed {
     Reals coordinates, valid;
     llvm::SmallVector<AxisId, 4> axes;
   };
-  mlir::FailureOr<Accessed> access(mlir::Type view, llvm::ArrayRef<const Index *> coordinates, llvm::ArrayRef<Real> others,
-                                   llvm::ArrayRef<Condition> conditions, mlir::Location loc);
+  /// `authored`: every lane is one that the author asked for. In checked code such an access is not guarded against
+  /// coordinates outside, for the backend to report them.
+  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, bool authored, llvm::ArrayRef<Real> others,
+                                   mlir::Location loc);
+  void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
+  mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
+
+  //===- values at other coordinates ------------------------------------------------------------------===//
+  /// What `own` holds at its own axes, read where `asked` asks.
+  mlir::FailureOr<Real> elsewhere(const Demand &own, const Demand &asked);
+  Real relabelled(const Real &real, AxisId from, AxisId to, mlir::Location loc);
+  Real picked(const Real &real, AxisId id, mlir::Value lane, mlir::Location loc);
+  mlir::Value inRange(mlir::Value lane, AxisId id, mlir::Location loc);
+  mlir::FailureOr<mlir::Value> keep(const Demand &own, const AxisSet &whole, llvm::SmallVector<AxisId> &classes);
 
   //===- structured operations and traversals ---------------------------------------------------------===//
   mlir::FailureOr<Real> structured(const Demand &demand);
-  /// One shared loop nest over the classes that are not bound, for reductions of one home and for stores.
-  mlir::LogicalResult traverse(llvm::ArrayRef<Demand> reductions, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Effect *> batch);
+  /// One shared loop nest over the classes that are not bound, for reductions of one home and for what `body` does with
+  /// `roots` in it.
+  mlir::LogicalResult traverse(llvm::ArrayRef<Demand> reductions, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> roots,
+                               llvm::function_ref<mlir::LogicalResult()> body, mlir::Location loc);
+  /// Scans and region scans that `roots` need in step with one of the loops, which becomes the innermost one.
+  std::vector<Running> findRunning(llvm::ArrayRef<Demand> roots, llvm::SmallVectorImpl<AxisId> &loops, bool &descending);
+  /// Their starts go behind `carries`; a loop around the innermost one starts them again.
+  mlir::LogicalResult startRunning(std::vector<Running> &running, llvm::SmallVectorImpl<mlir::Value> &carries, mlir::Location loc);
+  void bindRunning(std::vector<Running> &running, llvm::ArrayRef<mlir::Value> carries);
+  mlir::LogicalResult stepRunning(llvm::SmallVectorImpl<mlir::Value> &yields, mlir::Location loc);
+  void finishRunning(Scope *scope, llvm::ArrayRef<mlir::Value> values);
+  mlir::FailureOr<Reals> scanned(kir::ScanOp op, const Demand &demand);
+  mlir::FailureOr<Real> runningScan(const Demand &demand);
+  mlir::FailureOr<Real> emitted(const Demand &demand);
+  Running *findCarried(const Demand &demand);
   bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
   bool readsView(const Demand &demand, mlir::Value view);
   bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);
   mlir::FailureOr<Reals> identities(const Demand &demand);
   /// The accumulators after this scope's members of the reduced classes; none given: the members' own reduction.
   mlir::FailureOr<Reals> accumulate(const Demand &demand, const Reals &accumulators);
-  mlir::FailureOr<Reals> combine(kir::ReduceOp op, Reals arguments, const llvm::DenseMap<mlir::Value, Real> &captured);
-  mlir::FailureOr<Reals> reduceLanes(kir::ReduceOp op, Reals values, llvm::ArrayRef<Real> identities, AxisId id,
-                                     const llvm::DenseMap<mlir::Value, Real> &captured);
+  /// Values that a combine region uses: its captures, in order, and scalars from around it.
+  struct Captured {
+    Reals arguments;
+    llvm::DenseMap<mlir::Value, Real> around;
+  };
+  mlir::FailureOr<Captured> capturedBy(mlir::Region &region, mlir::ValueRange captures, llvm::ArrayRef<const Index *> kept);
+  mlir::FailureOr<Reals> combine(mlir::Region &region, Reals arguments, const Captured &captured);
+  /// Fills the combine region of a block operation over scalars.
+  mlir::LogicalResult fillCombine(mlir::Region &into, mlir::Region &from, llvm::ArrayRef<Real> identities, const Captured &captured,
+                                  mlir::Location loc);
+  mlir::FailureOr<Reals> identityReals(mlir::ValueRange identities, mlir::Location loc);
+  mlir::FailureOr<Reals> reduceLanes(kir::ReduceOp op, Reals values, llvm::ArrayRef<Real> identities, AxisId id, const Captured &captured);
   mlir::FailureOr<Real> multiply(kir::ContractOp op, Real lhs, Real rhs, const Real &accumulator);
   Real sumLanes(Real value, AxisId id, mlir::Location loc);
   mlir::FailureOr<Real> masked(const Real &value, const Real &neutral, AxisId id, mlir::Location loc);
   Real transposed(const Real &value, llvm::ArrayRef<AxisId> axes, mlir::Location loc);
   llvm::SmallVector<AxisId> reducedClasses(mlir::Operation *op);
   /// Opens a loop over a class; `carries` become its arguments. Its scope is the one under construction after.
-  mlir::FailureOr<Scope *> open(AxisId id, llvm::SmallVectorImpl<mlir::Value> &carries, mlir::Location loc);
+  mlir::FailureOr<Scope *> open(AxisId id, llvm::SmallVectorImpl<mlir::Value> &carries, mlir::Location loc, bool descending = false);
+  Scope *addScope(mlir::Block *block, mlir::Operation *owner);
   /// Ends a loop: `values` leave it and become its results.
   void close(Scope *scope, llvm::SmallVectorImpl<mlir::Value> &values, mlir::Location loc);
-  mlir::LogicalResult orderedLoop(kir::ForOp loop, Effect *effect);
-  llvm::SmallVector<llvm::SmallVector<AxisId, 4>> carryLanes(kir::ForOp loop);
+  mlir::LogicalResult runLoop(mlir::Operation *op, Effect *effect);
+  mlir::LogicalResult runWhile(kir::WhileOp op, Effect *effect, llvm::ArrayRef<llvm::SmallVector<AxisId, 4>> lanes,
+                               llvm::SmallVectorImpl<mlir::Value> &carries,
+                               llvm::function_ref<void(Scope *, llvm::ArrayRef<mlir::Value>)> bind,
+                               llvm::SmallVectorImpl<mlir::Value> &results);
+  llvm::SmallVector<llvm::SmallVector<AxisId, 4>> carryLanes(mlir::Operation *loop);
+  Real anyLane(Real value, mlir::Location loc);
+  std::optional<Real> activity(mlir::Location loc);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> nextValues(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<AxisId, 4>> lanes,
+                                                             const std::optional<Real> &active, llvm::ArrayRef<mlir::Value> before);
 
   //===- effects --------------------------------------------------------------------------------------===//
-  mlir::LogicalResult emit(llvm::ArrayRef<Effect *> effects);
-  mlir::LogicalResult store(llvm::ArrayRef<Effect *> batch);
+  /// Effects of one scope, in an order that keeps every version; `pending` are needed afterwards.
+  mlir::LogicalResult emit(llvm::ArrayRef<Effect *> effects, llvm::ArrayRef<Demand> pending);
+  mlir::LogicalResult secure(const Demand &demand, llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<Effect *> remaining);
+  mlir::LogicalResult perform(llvm::ArrayRef<Effect *> batch);
+  mlir::LogicalResult performAtomic(Effect *effect);
+  mlir::FailureOr<Reals> operandsOf(Effect *effect);
+  mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<Real> values);
+  mlir::LogicalResult makeBuffers();
+  mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
+  bool inStepWith(Effect *later, Effect *earlier);
+  llvm::SmallVector<Demand> rootsOf(Effect *effect);
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<AxisId> unboundAxes(Effect *effect);
   mlir::LogicalResult bindProgram(mlir::Value linear);
   mlir::ArrayAttr recordedCovers();
   bool needsFence(Effect *effect);
+  bool isReadLater(Effect *effect);
   /// A location that names a class after the author's variable or extent.
   mlir::Location named(AxisId id, llvm::StringRef suffix, mlir::Location loc);
   mlir::FailureOr<mlir::Value> extentValue(AxisId id, mlir::Location loc);
@@ -138,6 +206,7 @@ private:
   Scope *current = nullptr;   // where values go
   Scope *innermost = nullptr; // the scope under construction; `current` is it or an ancestor
   DemandSet needed;           // every demand of the group
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
 };
 
 } // namespace intent::conversion

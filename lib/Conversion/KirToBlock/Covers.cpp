@@ -34,7 +34,10 @@ private:
   void coverProgram(const GroupFacts &g, Group &group, Variant &variant);
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
-  void giveCoverage(Cover &cover, AxisId id, Variant &variant);
+  void giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant);
+  void giveSegment(Cover &cover, AxisId folded, Variant &variant);
+  bool isSliced(const GroupFacts &g, AxisId id);
+  bool isResident(const GroupFacts &g, AxisId id);
   std::string parameterName(StringRef prefix, StringRef column, AxisId id);
   void declare(Variant &variant, ParameterAttr parameter);
   LogicalResult readForced();
@@ -87,29 +90,51 @@ void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role,
                                       ExprAttr(), b.getStrArrayAttr(affects), StringAttr()));
 }
 
-// All members at once: a constant, or a coverage parameter that the launch binds.
-void Assignment::giveCoverage(Cover &cover, AxisId id, Variant &variant) {
+// All members at once: a constant, or a coverage parameter that the launch binds. Matrix units take no fewer than 16.
+void Assignment::giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant) {
+  int64_t least = g.contracted.empty() ? 1 : 16;
   if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) {
-    cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(1, *extent)));
+    cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(least, *extent)));
     return;
   }
   cover.parameter = parameterName("C", "", id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
+  ExprAttr lanes = ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)});
+  if (least > 1) lanes = ExprAttr::apply(ExprKind::Max, {lanes, ExprAttr::constant(context, least)});
   Builder b(context);
   declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{},
-                                      StringAttr(), ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)}),
-                                      b.getStrArrayAttr({"extent"}), StringAttr()));
+                                      StringAttr(), lanes, b.getStrArrayAttr({"extent"}), StringAttr()));
+}
+
+// The chunk of a folded axis; positions in its slices are as many lanes.
+void Assignment::giveSegment(Cover &cover, AxisId folded, Variant &variant) {
+  giveLanes(cover, folded, "scan", Role::Scan, 16, 128, variant);
+}
+
+bool Assignment::isSliced(const GroupFacts &g, AxisId id) {
+  return g.running.contains(id) && llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Folded; });
+}
+
+// Classes that a resident variant holds at once: what several traversals walk, and what a loop's body needs whole.
+bool Assignment::isResident(const GroupFacts &g, AxisId id) {
+  if (llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) || facts.sliceOwner(id))
+    return false;
+  if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
+  if (g.complete.contains(id)) return true;
+  return g.revisited.contains(id) && !g.contracted.contains(id) && !isPointExtent(facts, id);
 }
 
 //===- covers ------------------------------------------------------------------------------------------===//
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
   auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(facts, id); };
-  bool laneReduction = llvm::any_of(g.reduced, [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id); });
+  auto walksLanes = [&](AxisId id) { return !isPointExtent(facts, id) && !g.uniform.contains(id) && !facts.sliceOwner(id); };
+  bool laneReduction = llvm::any_of(g.reduced, walksLanes) || llvm::any_of(g.running, walksLanes);
   for (AxisId id : g.program)
     group.covers[id].program = true;
   if (g.lhsFree != ~0u) {
-    for (auto [id, column] : {std::pair(g.lhsFree, "ownership_m"), std::pair(g.rhsFree, "ownership_n")})
+    bool onlyRight = !llvm::is_contained(g.program, g.lhsFree);
+    for (auto [id, column] : {std::pair(g.lhsFree, "ownership_m"), std::pair(g.rhsFree, onlyRight ? "ownership_m" : "ownership_n")})
       if (llvm::is_contained(g.program, id)) giveLanes(group.covers[id], id, column, Role::Ownership, 16, 256, variant);
     size_t n = g.program.size();
     if (n >= 2 && g.program[n - 2] == g.lhsFree && g.program[n - 1] == g.rhsFree) {
@@ -129,7 +154,8 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   auto *dense = llvm::find_if(candidates, [&](AxisId id) { return g.dense.contains(id); });
   if (dense != candidates.end()) std::rotate(candidates.begin(), dense, dense + 1);
   if (laneReduction) {
-    bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); });
+    bool columns = dense != candidates.end() && llvm::none_of(g.reduced, [&](AxisId id) { return g.dense.contains(id); }) &&
+                   llvm::none_of(g.running, [&](AxisId id) { return g.dense.contains(id); });
     if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 4096, variant);
     else giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, 64, variant);
     return;
@@ -151,9 +177,9 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       if (facts.find(id) != inner) outerAxes.insert(facts.find(id));
   };
   for (const Demand &demand : g.demands.order)
-    if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op)) keepInnermost(facts.axesOf(op));
+    if (Operation *op = demand.first.getDefiningOp(); op && isReduction(op)) keepInnermost(facts.axesOf(op));
   for (Effect *effect : g.effects)
-    forEachWrite(effect, [&](Effect *write) {
+    forEachLeaf(effect, [&](Effect *write) {
       SmallVector<AxisId> free;
       for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(write->parallel), facts.axesOf(write->op)})
         for (AxisId id : own)
@@ -162,7 +188,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       keepInnermost(free);
     });
   auto walksPoints = [&](AxisId id) {
-    return g.ordered.contains(id) || g.uniform.contains(id) || isPointExtent(facts, id) ||
+    if (g.running.contains(id)) return g.uniform.contains(id);
+    return g.ordered.contains(id) || g.uniform.contains(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
            (outerAxes.contains(id) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
@@ -175,17 +202,27 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   for (AxisId id : g.classes) {
     Cover &cover = group.covers[id];
     if (cover.program) continue;
+    if (Operation *owner = facts.sliceOwner(id)) { // as many lanes as the chunk that the slice is of
+      giveSegment(cover, facts.find(facts.axesOf(owner)[0]), variant);
+      cover.slice = true;
+      continue;
+    }
+    if (isSliced(g, id)) {
+      cover.loop = true;
+      giveSegment(cover, id, variant);
+      continue;
+    }
     if (walksPoints(id)) {
       cover.loop = true;
       continue;
     }
-    if (resident && !g.contracted.contains(id) && (g.revisited.contains(id) || g.complete.contains(id)) &&
-        facts.isLaunchVisible(facts.axis(id).extent)) {
-      giveCoverage(cover, id, variant);
+    if (resident && isResident(g, id)) {
+      giveCoverage(g, cover, id, variant);
       continue;
     }
     cover.loop = true;
-    if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
+    if (g.running.contains(id)) giveLanes(cover, id, "scan", Role::Scan, 16, 4096, variant);
+    else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
     else if (id == g.rhsFree || id == g.lhsFree)
       giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
     else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
@@ -244,7 +281,7 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
       if (cover.program || cover.loop)
         giveLanes(cover, id, cover.program ? "ownership_m" : "reduction", cover.program ? Role::Ownership : Role::Reduction, 16, 256,
                   variant);
-      else giveCoverage(cover, id, variant);
+      else giveCoverage(g, cover, id, variant);
     }
     group.covers[id] = cover;
     if (!cover.program) llvm::erase(group.programAxes, id);
@@ -277,10 +314,7 @@ ExprAttr Assignment::residentGuard() {
   for (const GroupFacts &g : groups) {
     ExprAttr product;
     for (AxisId id : g.classes) {
-      if (llvm::is_contained(g.program, id) || g.contracted.contains(id) || g.ordered.contains(id) || g.uniform.contains(id) ||
-          isPointExtent(facts, id))
-        continue;
-      if (!(g.revisited.contains(id) || g.complete.contains(id)) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
+      if (!isResident(g, id)) continue;
       ExprAttr extent = launchExpr(facts.axis(id).extent);
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
     }
@@ -311,7 +345,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
     bool edges = false;
     for (Effect *a : effects)
       for (Effect *b : effects)
-        edges |= a != b && haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b));
+        edges |= a != b && (dependsOn(facts, a, b) || haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b)));
     if (!whole.program.empty() || effects.size() == 1 || edges) {
       groups.push_back(std::move(whole));
       continue;
@@ -327,8 +361,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   bool anyResident = false;
   for (const GroupFacts &g : groups)
     for (AxisId id : g.classes)
-      anyResident |=
-          (g.revisited.contains(id) || g.complete.contains(id)) && !g.contracted.contains(id) && !llvm::is_contained(g.program, id);
+      anyResident |= isResident(g, id);
   std::vector<Variant> variants;
   if (!forced.empty()) {
     Variant variant = makeVariant("forced", mustBeComplete);

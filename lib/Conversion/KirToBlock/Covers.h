@@ -13,7 +13,8 @@ struct Cover {
   bool loop = false;     // chunks, or single points when there are no lanes
   block::ExprAttr lanes; // extent of the fragment axis; null: no lanes
   std::string parameter; // the parameter that sizes the lanes; empty for a constant
-  bool complete() const { return lanes && !program && !loop; }
+  bool slice = false;    // positions in a slice: lanes that the walk along the sliced axis binds
+  bool complete() const { return lanes && !program && !loop && !slice; }
 };
 
 struct Group {

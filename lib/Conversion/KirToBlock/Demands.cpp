@@ -65,6 +65,7 @@ const Index *Facts::indexOf(Value value, ArrayRef<const Index *> coordinates) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (isa<ParallelOp>(parent)) return coordinate(axesOf(parent)[argument.getArgNumber()]);
     if (isa<ForOp>(parent) && argument.getArgNumber() == 0) return coordinate(axesOf(parent)[0]);
+    if (std::optional<Demand> source = argumentDemand(argument, coordinates)) return indexOf(source->first, source->second);
     return index.leaf(value, coordinates);
   }
   Operation *op = value.getDefiningOp();
@@ -119,11 +120,64 @@ Coordinates Facts::viewCoordinates(ValueRange indices, ArrayRef<const Index *> c
   return result;
 }
 
-Coordinates Facts::writeCoordinates(WriteOp write) {
-  Coordinates at;
-  for (AxisId id : axesOf(write))
-    at.push_back(position(id));
-  return viewCoordinates(write.getIndices(), at);
+Coordinates Facts::effectCoordinates(Operation *op) { return viewCoordinates(indicesOf(op), ownCoordinates(op)); }
+
+std::optional<Demand> Facts::argumentDemand(BlockArgument argument, ArrayRef<const Index *> coordinates) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  Region *region = argument.getOwner()->getParent();
+  unsigned i = argument.getArgNumber();
+  auto whole = [&](Value v) { return Demand(v, operandCoordinates(v, coordinates)); };
+  auto slice = [&](Value source, uint64_t axis) {
+    Coordinates at(coordinates.begin(), coordinates.end());
+    at[axis] = index.add(at[axis], position(axesOf(parent)[1]));
+    return Demand(source, at);
+  };
+  auto yielded = [&](Region &from, unsigned number) { return whole(from.front().getTerminator()->getOperand(number)); };
+  if (auto loop = dyn_cast<WhileOp>(parent))
+    return region == &loop.getCondition() ? std::optional(whole(loop.getBody().getArgument(i))) : std::nullopt;
+  if (auto fold = dyn_cast<RegionFoldOp>(parent)) {
+    if (region == &fold.getSummarize()) return slice(fold.getSources()[i], fold.getAxis());
+    unsigned count = fold.getIdentities().size();
+    return i < count ? std::nullopt : std::optional(yielded(fold.getSummarize(), i - count));
+  }
+  if (auto scan = dyn_cast<RegionScanOp>(parent)) {
+    unsigned sources = scan.getSources().size(), count = scan.getIdentities().size();
+    if (region == &scan.getSummarize() || (region == &scan.getEmit() && i < sources)) return slice(scan.getSources()[i], scan.getAxis());
+    if (region == &scan.getEmit()) return whole(Carries(parent).argument(i - sources));
+    if (region == &scan.getApply() && i < count) return yielded(scan.getSummarize(), i);
+  }
+  return std::nullopt;
+}
+
+bool Facts::isRunning(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  return op && (isa<ScanOp>(op) || (isa<RegionScanOp>(op) && !Carries(op).numberOf(demand.first)));
+}
+
+bool Facts::isInStep(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  uint64_t axis = isa<ScanOp>(op) ? cast<ScanOp>(op).getAxis() : cast<RegionScanOp>(op).getAxis();
+  return demand.second[axis]->kind == Index::Axis && find(demand.second[axis]->axis) == runningClass(op);
+}
+
+// An exclusive scan is the inclusive one of its operand one member back.
+Coordinates Facts::scannedCoordinates(ScanOp op, ArrayRef<const Index *> result) {
+  Coordinates at(result.begin(), result.end());
+  at[op.getAxis()] = position(axesOf(op)[0]);
+  if (op.getExclusive()) at[op.getAxis()] = index.add(at[op.getAxis()], index.constant(op.getReverse() ? 1 : -1));
+  return at;
+}
+
+ArrayRef<AxisId> Facts::privateAxes(Value view) {
+  Operation *buffer = view.getDefiningOp();
+  return buffer ? axesOf(buffer) : ArrayRef<AxisId>();
+}
+
+void Facts::forEachSlice(const Index *node, llvm::function_ref<void(Operation *)> visit) {
+  if (node->kind == Index::Extent)
+    if (Operation *owner = sliceOwner(cast<StringAttr>(node->extent).getValue())) visit(owner);
+  for (const Index *operand : node->operands)
+    forEachSlice(operand, visit);
 }
 
 void Facts::addLeaves(const Index *node, SmallVectorImpl<Demand> &out) {
@@ -155,10 +209,22 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
       return out;
     }
   }
-  if (auto argument = dyn_cast<BlockArgument>(value)) return out; // parameters, loop carries: nothing below
+  if (auto argument = dyn_cast<BlockArgument>(value)) { // below parameters and carries there is nothing
+    if (std::optional<Demand> source = argumentDemand(argument, coordinates)) out.push_back(*source);
+    return out;
+  }
+  auto combineOperands = [&](Region &combine, ValueRange captures, ArrayRef<const Index *> kept) {
+    for (Value v : captures)
+      pull(v, kept);
+    combine.walk([&](Operation *inner) { // captured scalars
+      for (Value v : inner->getOperands())
+        if (!combine.isAncestor(v.getParentRegion())) pull(v, {});
+    });
+  };
   Operation *op = value.getDefiningOp();
   llvm::TypeSwitch<Operation *>(op)
       .Case<ReadOp>([&](ReadOp read) {
+        if (read.getValid()) pull(read.getValid(), coordinates);
         if (std::optional<Demand> stored = forwarded(read, coordinates)) out.push_back(*stored);
         else
           for (const Index *at : viewCoordinates(read.getIndices(), coordinates))
@@ -190,10 +256,19 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
           pull(v, {});
         for (AxisId id : axesOf(o))
           extents(id);
-        o.getCombine().walk([&](Operation *inner) { // captured scalars
-          for (Value v : inner->getOperands())
-            if (!o.getCombine().isAncestor(v.getParentRegion())) pull(v, {});
-        });
+        combineOperands(o.getCombine(), o.getCaptures(), coordinates);
+      })
+      .Case<ScanOp>([&](ScanOp o) {
+        Coordinates at = scannedCoordinates(o, coordinates), kept(coordinates.begin(), coordinates.end());
+        kept.erase(kept.begin() + o.getAxis());
+        for (Value v : o.getValues())
+          pull(v, at);
+        for (Value v : o.getIdentities())
+          pull(v, {});
+        for (const Index *c : coordinates)
+          addLeaves(c, out);
+        extents(axesOf(o)[0]);
+        combineOperands(o.getCombine(), o.getCaptures(), kept);
       })
       .Case<ContractOp>([&](ContractOp o) {
         auto [lhs, rhs] = contractCoordinates(o, coordinates);
@@ -202,15 +277,26 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
         for (AxisId id : axesOf(o))
           extents(id);
       })
-      .Case<ForOp>([&](ForOp loop) {
-        for (auto [i, init] : llvm::enumerate(loop.getInits())) {
-          Coordinates at;
-          for (AxisId id : carryAxes(loop, i))
-            at.push_back(position(id));
-          pull(init, at);
-          pull(loop.getBody().front().getTerminator()->getOperand(i), at);
+      .Case<ForOp, WhileOp, RegionFoldOp, RegionScanOp>([&](Operation *o) {
+        if (isEffect(o)) return; // the effect pulls what it needs
+        Carries loop(o);
+        for (auto [i, init] : llvm::enumerate(loop.inits())) {
+          pull(init, carryCoordinates(o, i));
+          pull(loop.next(i), carryCoordinates(o, i));
         }
-        extents(axesOf(loop)[0]);
+        if (auto repeat = dyn_cast<WhileOp>(o)) pull(repeat.getCondition().front().getTerminator()->getOperand(0), {});
+        else extents(axesOf(o)[0]);
+        if (isa<WhileOp>(o)) // one that is not reached must not run on
+          for (const Condition &condition : conditionsAround(o))
+            out.emplace_back(condition.value, Coordinates());
+        for (const Index *c : coordinates)
+          addLeaves(c, out);
+        auto scan = dyn_cast<RegionScanOp>(o);
+        if (!scan || loop.numberOf(value)) return;
+        unsigned output = cast<OpResult>(value).getResultNumber();
+        Coordinates at(coordinates);
+        at[scan.getAxis()] = position(axesOf(o)[2 + output]);
+        pull(scan.getEmit().front().getTerminator()->getOperand(output), at);
       })
       .Case<IfOp>([&](IfOp branch) {
         unsigned i = cast<OpResult>(value).getResultNumber();
@@ -262,39 +348,61 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
   auto it = freeOf.find(demand);
   if (it != freeOf.end()) return it->second;
   AxisSet free;
-  auto own = [&](const Index *node) { forEachAxis(node, [&](AxisId id) { merge(free, find(id)); }); };
-  auto [value, coordinates] = demand;
+  auto own = [&](const Index *node) {
+    forEachAxis(node, [&](AxisId id) { merge(free, find(id)); });
+    forEachSlice(node, [&](Operation *owner) { merge(free, passClass(owner)); });
+  };
+  auto loopsAround = [&](Operation *op) {
+    for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
+      if (isa<ParallelOp, ForOp, WhileOp>(scope))
+        for (AxisId id : axesOf(scope))
+          merge(free, find(id));
+  };
+  const auto &[value, coordinates] = demand;
   for (const Demand &child : children(demand))
     for (AxisId id : freeAxes(child))
       merge(free, id);
   Operation *op = value.getDefiningOp();
   if (elementType(value.getType()).isIndex()) own(indexOf(value, coordinates));
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (auto loop = dyn_cast<ForOp>(argument.getOwner()->getParentOp())) {
-      merge(free, find(axesOf(loop)[0]));
-      for (const Index *c : coordinates)
-        own(c);
-    }
-  } else if (auto read = dyn_cast<ReadOp>(op)) {
-    if (!forwarded(read, coordinates))
-      for (const Index *c : viewCoordinates(read.getIndices(), coordinates))
-        own(c);
-  } else if (isa<ExtractOp, JoinOp>(op)) {
+  auto forgetCarries = [&](Operation *loop) { // what carries vary over is what the result is read at
+    for (unsigned i = 0; i < Carries(loop).size(); ++i)
+      for (AxisId id : carryAxes(loop, i))
+        llvm::erase(free, find(id));
+  };
+  auto ownAll = [&] {
     for (const Index *c : coordinates)
       own(c);
-  } else if (isa<ReduceOp, ContractOp, ForOp>(op)) {
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (auto carry = Carries::of(argument)) {
+      merge(free, passClass(carry->first));
+      ownAll();
+    }
+  } else if (auto read = dyn_cast<ReadOp>(op)) {
+    if (!forwarded(read, coordinates)) {
+      for (const Index *c : viewCoordinates(read.getIndices(), coordinates))
+        own(c);
+      if (auto it = versionLoops.find(read); it != versionLoops.end())
+        for (Operation *loop : it->second)
+          merge(free, passClass(loop));
+      for (AxisId id : privateAxes(read.getView()))
+        merge(free, find(id));
+    }
+  } else if (isa<ExtractOp, JoinOp>(op)) {
+    ownAll();
+  } else if (isEffect(op)) { // its result is there once per point of the loops around it
+    loopsAround(op);
+    ownAll();
+  } else if (isReduction(op) || Carries::has(op) || isa<ScanOp>(op)) {
     for (AxisId id : axesOf(op)) {
       own(axes[id].start);
       own(axes[id].step);
+      own(index.extent(axes[id].extent));
     }
     for (AxisId id : axesOf(op))
       llvm::erase(free, find(id));
-    if (auto loop = dyn_cast<ForOp>(op)) // what carries vary over is what the result is read at
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId id : carryAxes(loop, i))
-          llvm::erase(free, find(id));
-    for (const Index *c : coordinates)
-      own(c);
+    if (Carries::has(op)) forgetCarries(op);
+    ownAll();
   }
   return freeOf.emplace(demand, std::move(free)).first->second;
 }
@@ -304,6 +412,7 @@ AxisSet Facts::freeAxes(const Index *node) {
   SmallVector<Demand> leaves;
   addLeaves(node, leaves);
   forEachAxis(node, [&](AxisId id) { merge(free, find(id)); });
+  forEachSlice(node, [&](Operation *owner) { merge(free, passClass(owner)); });
   for (const Demand &leaf : leaves)
     for (AxisId id : freeAxes(leaf))
       merge(free, id);
@@ -316,8 +425,9 @@ unsigned Facts::depth(const Demand &demand, AxisId id) {
   unsigned result = 0;
   for (const Demand &child : children(demand))
     result = std::max(result, depth(child, id));
-  if (Operation *op = demand.first.getDefiningOp(); op && isa<ReduceOp, ContractOp>(op))
-    if (llvm::any_of(axesOf(op), [&](AxisId a) { return find(a) == id; })) ++result;
+  Operation *op = demand.first.getDefiningOp();
+  bool finished = op && (isReduction(op) || isa<RegionFoldOp>(op) || (isa<RegionScanOp>(op) && Carries(op).numberOf(demand.first)) || (isRunning(demand) && !isInStep(demand)));
+  if (finished && llvm::any_of(axesOf(op), [&](AxisId a) { return find(a) == id; })) ++result;
   return depthOf[demand][id] = result;
 }
 

@@ -134,7 +134,36 @@ LogicalResult Construction::build() {
     bool whole = cover.lanes.getConstant() && facts.axis(id).extent.getConstant() == cover.lanes.getConstant();
     current->bindings[id] = {indexConstant(0, loc).value, cover.lanes, whole ? Value() : *extent, /*complete=*/true};
   }
-  return emit(group.effects);
+  if (failed(makeBuffers())) return failure();
+  return emit(group.effects, {});
+}
+
+// Each buffer is workspace of the launch: the parallel axes that it is private to, then its own.
+LogicalResult Construction::makeBuffers() {
+  llvm::SetVector<Value> used;
+  for (Effect *effect : group.effects)
+    for (const Access &access : facts.accessesOf(effect))
+      if (access.view.getDefiningOp()) used.insert(access.view);
+  for (Value view : used) {
+    SmallVector<ExprAttr> shape;
+    ExprAttr zero = ExprAttr::constant(builder.getContext(), 0);
+    auto add = [&](kir::ExtentAttr extent) {
+      if (!facts.isLaunchVisible(extent)) return false;
+      shape.push_back(ExprAttr::apply(ExprKind::Max, {launchExpr(extent), zero}));
+      return true;
+    };
+    bool known = true;
+    for (AxisId id : facts.privateAxes(view))
+      known &= add(facts.axis(id).extent);
+    for (kir::ExtentAttr extent : kir::shapeOf(view.getType()))
+      known &= add(extent);
+    if (!known)
+      return emitError(view.getLoc(), "shared gpu: a buffer's extent, or that of a loop it is private to, is not known at launch");
+    std::string name = "buffer";
+    if (auto author = dyn_cast<NameLoc>(view.getLoc())) name = author.getName().str();
+    buffers[view] = workspace(name, kir::elementType(view.getType()), shape);
+  }
+  return success();
 }
 
 //===- stores ------------------------------------------------------------------------------------------===//
@@ -145,7 +174,7 @@ SmallVector<AxisId> Construction::unboundAxes(Effect *effect) {
     id = facts.find(id);
     if (!lookup(id) && !llvm::is_contained(unbound, id)) unbound.push_back(id);
   };
-  if (!effect->write()) return unbound; // a loop's writes open their own
+  if (!effect->isLeaf()) return unbound; // a loop's leaves open their own
   for (AxisId id : effect->parallel)
     add(id);
   for (AxisId id : facts.axesOf(effect->op))
@@ -153,13 +182,14 @@ SmallVector<AxisId> Construction::unboundAxes(Effect *effect) {
   return unbound;
 }
 
-// A write that may touch what this instance's other lanes read or wrote, without its value depending on that access.
+// An effect that may touch what this instance's other lanes read or wrote, without its value depending on that access.
 bool Construction::needsFence(Effect *effect) {
-  kir::WriteOp write = effect->write();
-  Coordinates at = facts.writeCoordinates(write);
+  Coordinates at = facts.effectCoordinates(effect->op);
   for (Effect *other : group.effects)
     for (const Access &access : facts.accessesOf(other)) {
-      if (access.view != write.getView() || access.op == write || facts.areDisjoint(access.coordinates, at)) continue;
+      if (access.view != viewOf(effect->op) || access.op == effect->op || commute(access.op, effect->op) ||
+          facts.areDisjoint(access.coordinates, at))
+        continue;
       if (access.write || access.coordinates != at) return true;
       bool depends = llvm::any_of(facts.demandsOf(effect).order, [&](const Demand &d) { return d.first.getDefiningOp() == access.op; });
       if (!depends) return true;
@@ -167,47 +197,178 @@ bool Construction::needsFence(Effect *effect) {
   return false;
 }
 
-LogicalResult Construction::store(ArrayRef<Effect *> batch) {
+// Some read that is not the effect's own value may see what it stores.
+bool Construction::isReadLater(Effect *effect) {
+  Coordinates at = facts.effectCoordinates(effect->op);
+  for (Effect *other : group.effects)
+    for (const Access &access : facts.accessesOf(other))
+      if (!access.write && access.view == viewOf(effect->op) && !facts.areDisjoint(access.coordinates, at)) return true;
+  return false;
+}
+
+// Leaves of one traversal. All values come first: a store may overwrite what another reads. An atomic access happens in
+// between, since values may depend on its result.
+LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
   struct Pending {
-    kir::WriteOp write;
+    Effect *effect;
     Real value;
     Accessed at;
   };
   SmallVector<Pending, 0> stores;
-  bool fence = false;
-  for (Effect *effect : batch) { // all values first: a store may overwrite what another reads
-    kir::WriteOp write = effect->write();
-    Coordinates at;
-    for (AxisId id : facts.axesOf(write))
-      at.push_back(facts.position(id));
-    FailureOr<Real> value = realise({write.getValue(), isa<kir::KirTensorType>(write.getValue().getType()) ? at : Coordinates()});
-    if (failed(value)) return failure();
-    FailureOr<Accessed> accessed =
-        access(write.getView().getType(), facts.writeCoordinates(write), {*value}, effect->conditions, write.getLoc());
-    if (failed(accessed)) return failure();
-    stores.push_back({write, *value, *accessed});
-    fence |= needsFence(effect);
-  }
-  if (fence) FenceOp::create(builder, batch[0]->op->getLoc());
   auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
-  for (Pending &p : stores) {
-    Value view = program.getBody().getArgument(cast<BlockArgument>(p.write.getView()).getArgNumber());
-    StoreOp::create(builder, p.write.getLoc(), align(p.value, p.at.axes, p.write.getLoc()), view, valuesOf(p.at.coordinates),
-                    valuesOf(p.at.valid), alignment(p.at.coordinates, p.at.axes), alignment(p.at.valid, p.at.axes));
+  auto flush = [&]() -> LogicalResult {
+    if (llvm::any_of(stores, [&](Pending &p) { return needsFence(p.effect); })) FenceOp::create(builder, batch[0]->op->getLoc());
+    for (Pending &p : stores) {
+      Operation *op = p.effect->op;
+      Value value = align(p.value, p.at.axes, op->getLoc()), memory = memoryOf(viewOf(op));
+      ArrayAttr coordinateAxes = alignment(p.at.coordinates, p.at.axes), validAxes = alignment(p.at.valid, p.at.axes);
+      if (auto scatter = dyn_cast<kir::ScatterReduceOp>(op)) {
+        auto combined = ScatterReduceOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid),
+                                                coordinateAxes, validAxes);
+        FailureOr<Captured> captured = capturedBy(scatter.getCombine(), {}, {});
+        if (failed(captured)) return failure();
+        Type type = elementType(value.getType());
+        Real element = constant(isa<FloatType>(type) ? floatConstant(type, 0.0) : integerConstant(type, 0), op->getLoc());
+        if (failed(fillCombine(combined.getCombine(), scatter.getCombine(), {element}, *captured, op->getLoc()))) return failure();
+        continue;
+      }
+      StoreOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid), coordinateAxes, validAxes);
+    }
+    if (llvm::any_of(stores, [&](Pending &p) { return isReadLater(p.effect); })) FenceOp::create(builder, batch[0]->op->getLoc());
+    stores.clear();
+    return success();
+  };
+  for (Effect *effect : batch) {
+    if (!isa<kir::WriteOp, kir::ScatterReduceOp>(effect->op)) {
+      if (failed(flush()) || failed(performAtomic(effect))) return failure();
+      continue;
+    }
+    FailureOr<Reals> values = operandsOf(effect);
+    if (failed(values)) return failure();
+    FailureOr<Accessed> accessed = activeAccess(effect, *values);
+    if (failed(accessed)) return failure();
+    stores.push_back({effect, values->front(), *accessed});
   }
+  return flush();
+}
+
+FailureOr<Construction::Reals> Construction::operandsOf(Effect *effect) {
+  Reals reals;
+  for (Value value : valuesOf(effect->op)) {
+    FailureOr<Real> real = realise({value, isa<kir::KirTensorType>(value.getType()) ? facts.ownCoordinates(effect->op) : Coordinates()});
+    if (failed(real)) return failure();
+    reals.push_back(*real);
+  }
+  return reals;
+}
+
+// An effect's access, where the `if`s and loops around it let it happen. It happens once for each point of its axes.
+FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, ArrayRef<Real> values) {
+  Location loc = effect->op->getLoc();
+  Reals others(values);
+  FailureOr<Real> holds = conjunction(effect->conditions, loc);
+  if (failed(holds)) return failure();
+  Reals active;
+  if (!effect->conditions.empty()) active.push_back(*holds);
+  if (std::optional<Real> running = activity(loc)) active.push_back(*running);
+  llvm::append_range(others, active);
+  for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
+    for (AxisId id : own) { // even where nothing about it varies
+      FailureOr<Real> at = realiseIndex(facts.position(id), loc);
+      if (failed(at)) return failure();
+      if (isa<kir::WriteOp>(effect->op)) continue;
+      others.push_back(*at);
+    }
+  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), /*authored=*/true, others, loc);
+  if (failed(accessed)) return failure();
+  llvm::append_range(accessed->valid, active);
+  return accessed;
+}
+
+LogicalResult Construction::performAtomic(Effect *effect) {
+  Operation *op = effect->op;
+  Location loc = op->getLoc();
+  FailureOr<Reals> values = operandsOf(effect);
+  if (failed(values)) return failure();
+  FailureOr<Accessed> at = activeAccess(effect, *values);
+  if (failed(at)) return failure();
+  auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
+  Value memory = memoryOf(viewOf(op));
+  ArrayAttr coordinateAxes = alignment(at->coordinates, at->axes), validAxes = alignment(at->valid, at->axes);
+  auto know = [&](Value result, Value value) {
+    Demand demand(result, facts.ownCoordinates(op));
+    Real real;
+    real.value = value;
+    real.axes = at->axes;
+    scopeOf(facts.freeAxes(demand))->memo[demand] = real;
+  };
+  if (auto exchange = dyn_cast<kir::CompareExchangeOp>(op)) {
+    Value expected = align((*values)[0], at->axes, loc), desired = align((*values)[1], at->axes, loc);
+    Value old = CompareExchangeOp::create(builder, loc, exchange.getOrder(), expected, desired, memory, valuesOf(at->coordinates),
+                                          valuesOf(at->valid), coordinateAxes, validAxes);
+    know(exchange.getOld(), old);
+    auto asBits = [&](Value v) -> Value { // floats compare as the bits they are
+      auto number = dyn_cast<FloatType>(elementType(v.getType()));
+      return number ? BitcastOp::create(builder, loc, withElement(v.getType(), builder.getIntegerType(number.getWidth())), v).getResult()
+                    : v;
+    };
+    Type flags = withElement(old.getType(), builder.getI1Type());
+    know(exchange.getSuccess(), CompareOp::create(builder, loc, flags, ComparePredicate::Eq, asBits(old), asBits(expected)));
+    return success();
+  }
+  auto atomic = cast<kir::AtomicOp>(op);
+  Real value;
+  Type element = kir::elementType(viewOf(op).getType());
+  value = values->empty() ? constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc)
+                          : values->front();
+  Value operand = align(value, at->axes, loc);
+  Value old = AtomicOp::create(builder, loc, operand.getType(), atomic.getKind(), atomic.getOrder(), operand, memory,
+                               valuesOf(at->coordinates), valuesOf(at->valid), coordinateAxes, validAxes);
+  if (atomic.getOld()) know(atomic.getOld(), old);
   return success();
 }
 
-// Stores of one traversal, and the reductions that walk the same classes without being needed by them.
+// Leaves of one traversal, and the reductions that walk the same classes without being needed by them.
 LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
-  SmallVector<Demand> reductions;
+  SmallVector<Demand> reductions, roots;
   for (const Demand &demand : needed.order) {
     if (unbound.empty() || !canJoin(demand, unbound, reductions)) continue;
     auto precedes = [&](Effect *effect) { return facts.demandsOf(effect).seen.count(demand) != 0; };
-    bool afterStore = llvm::any_of(batch, [&](Effect *effect) { return readsView(demand, effect->write().getView()); });
+    bool afterStore = llvm::any_of(batch, [&](Effect *effect) { return readsView(demand, viewOf(effect->op)); });
     if (llvm::none_of(batch, precedes) && !afterStore && isFirstTraversal(demand, unbound)) reductions.push_back(demand);
   }
-  return traverse(reductions, unbound, batch);
+  for (Effect *effect : batch)
+    llvm::append_range(roots, effect->roots);
+  if (failed(keepReplaced(batch, unbound))) return failure();
+  return traverse(reductions, unbound, roots, [&] { return perform(batch); }, batch[0]->op->getLoc());
+}
+
+// What one chunk of a traversal stores, a later chunk may still have to read: that is read before the traversal.
+LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
+  SmallVector<AxisId> loops;
+  for (AxisId id : unbound)
+    if (!isComplete(id)) loops.push_back(id);
+  if (loops.empty()) return success();
+  for (Effect *reader : batch)
+    for (const Demand &demand : facts.demandsOf(reader).order) {
+      auto read = demand.first.getDefiningOp<kir::ReadOp>();
+      if (!read || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) continue;
+      Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, reader};
+      AxisSet whole; // the chunks that the read's members may meet in
+      for (AxisId id : facts.freeAxes(demand))
+        if (llvm::is_contained(loops, id)) whole.push_back(id);
+      bool replaced = !whole.empty() && llvm::any_of(batch, [&](Effect *writer) {
+        Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
+        if (write.view != access.view || facts.order(read) > facts.order(writer->op) ||
+            facts.areDisjoint(write.coordinates, access.coordinates))
+          return false;
+        return llvm::any_of(loops, [&](AxisId id) { return !meetOnlyAtOnePosition(facts, access, write, id); });
+      });
+      if (!replaced) continue;
+      SmallVector<AxisId> classes;
+      if (failed(keep(demand, whole, classes))) return failure();
+    }
+  return success();
 }
 
 bool Construction::readsView(const Demand &demand, Value view) {
@@ -222,48 +383,6 @@ bool Construction::readsView(const Demand &demand, Value view) {
 // Nothing below the reduction waits for another traversal of these classes.
 bool Construction::isFirstTraversal(const Demand &demand, ArrayRef<AxisId> classes) {
   return llvm::all_of(classes, [&](AxisId id) { return facts.depth(demand, id) == 1; });
-}
-
-LogicalResult Construction::emit(ArrayRef<Effect *> effects) {
-  SmallVector<Effect *> remaining(effects);
-  auto readsOld = [&](Effect *reader, ArrayRef<Effect *> writers) { // reader needs a version that a writer replaces
-    for (const Access &access : facts.accessesOf(reader))
-      for (Effect *writer : writers)
-        for (const Access &other : facts.accessesOf(writer))
-          if (!access.write && other.write && access.view == other.view && !facts.areDisjoint(access.coordinates, other.coordinates))
-            return true;
-    return false;
-  };
-  while (!remaining.empty()) {
-    SmallVector<Effect *> batch;
-    SmallVector<AxisId> unbound;
-    for (Effect *first : remaining) {
-      batch = {first};
-      unbound = unboundAxes(first);
-      SmallVector<Effect *> skipped;
-      if (first->write())
-        for (Effect *other : remaining) {
-          if (other == first) continue;
-          bool blocked = llvm::any_of(skipped, [&](Effect *s) { return haveEdge(facts, facts.accessesOf(s), facts.accessesOf(other)); });
-          if (!blocked && other->write() && unboundAxes(other) == unbound) batch.push_back(other);
-          else skipped.push_back(other);
-        }
-      bool early = llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(other, batch); });
-      if (!early) break;
-      batch.clear();
-    }
-    if (batch.empty()) {
-      InFlightDiagnostic error = remaining[0]->op->emitError(
-          "shared gpu: these writes replace what each other still reads, and no order of their traversals keeps both");
-      error.attachNote(remaining.back()->op->getLoc()) << "the other write";
-      return error;
-    }
-    llvm::sort(batch, [&](Effect *a, Effect *b) { return llvm::find(effects, a) < llvm::find(effects, b); });
-    llvm::erase_if(remaining, [&](Effect *effect) { return llvm::is_contained(batch, effect); });
-    if (batch[0]->write() ? failed(storeAll(batch, unbound)) : failed(orderedLoop(cast<kir::ForOp>(batch[0]->op), batch[0])))
-      return failure();
-  }
-  return success();
 }
 
 } // namespace intent::conversion

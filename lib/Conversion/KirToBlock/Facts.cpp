@@ -34,56 +34,105 @@ ArrayRef<AxisId> Facts::axesOf(Operation *op) const {
   return it == opAxes.end() ? ArrayRef<AxisId>() : ArrayRef<AxisId>(it->second);
 }
 
-ArrayRef<AxisId> Facts::carryAxes(ForOp loop, unsigned i) const {
+ArrayRef<AxisId> Facts::carryAxes(Operation *loop, unsigned i) const {
   auto it = carries.find({loop, i});
   return it == carries.end() ? ArrayRef<AxisId>() : ArrayRef<AxisId>(it->second);
+}
+
+Coordinates Facts::carryCoordinates(Operation *loop, unsigned i) {
+  Coordinates at;
+  for (AxisId id : carryAxes(loop, i))
+    at.push_back(position(id));
+  return at;
+}
+
+Coordinates Facts::ownCoordinates(Operation *op) {
+  Coordinates at;
+  for (AxisId id : axesOf(op))
+    at.push_back(position(id));
+  return at;
+}
+
+Operation *Facts::sliceOwner(AxisId id) const {
+  ExtentAttr extent = axes[id].extent;
+  SmallVector<StringAttr> atoms = extent.getAtoms();
+  if (atoms.size() != 1 || extent != ExtentAttr::atom(extent.getContext(), atoms[0].getValue())) return nullptr;
+  return slices.lookup(atoms[0].getValue());
 }
 
 void Facts::createAxes() {
   const Index *zero = index.constant(0), *one = index.constant(1);
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    places[op] = places.size();
     if (auto symbol = dyn_cast<SymbolOp>(op)) atoms[symbol.getName()] = symbol.getValue();
-    SmallVector<AxisId> &own = opAxes[op];
+    SmallVector<AxisId> own;
     auto overDomain = [&](Axis::Kind kind, Value domain) {
       DomainInfo info = domainOf(domain);
       own.push_back(newAxis(kind, op, info.start, info.step, cast<DomainType>(domain.getType()).getExtent()));
     };
+    auto over = [&](Axis::Kind kind, ExtentAttr extent) { own.push_back(newAxis(kind, op, zero, one, extent)); };
+    auto slice = [&](StringAttr atom) {
+      slices[atom.getValue()] = op;
+      return ExtentAttr::atom(op->getContext(), atom.getValue());
+    };
     if (auto parallel = dyn_cast<ParallelOp>(op)) {
       for (Value domain : parallel.getDomains())
         overDomain(Axis::Parallel, domain);
-    } else if (auto loop = dyn_cast<ForOp>(op)) {
-      overDomain(Axis::Ordered, loop.getDomain());
-      for (auto [i, init] : llvm::enumerate(loop.getInits()))
-        for (ExtentAttr extent : shapeOf(init.getType()))
-          carries[{op, unsigned(i)}].push_back(newAxis(Axis::Carry, op, zero, one, extent));
-    } else if (auto write = dyn_cast<WriteOp>(op)) {
-      for (ExtentAttr extent : shapeOf(write.getValue().getType()))
-        opAxes[op].push_back(newAxis(Axis::Effect, op, zero, one, extent));
+    } else if (auto loop = dyn_cast<ForOp>(op)) overDomain(Axis::Ordered, loop.getDomain());
+    else if (isa<BufferOp>(op)) {
+      for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
+        if (isa<ParallelOp>(scope)) own.insert(own.begin(), opAxes[scope].begin(), opAxes[scope].end());
+    } else if (isa<WhileOp>(op))
+      over(Axis::While, ExtentAttr::atom(op->getContext(), "?passes" + std::to_string(places[op])));
+    else if (auto fold = dyn_cast<RegionFoldOp>(op)) {
+      slice(fold.getSliceAttr());
+      for (Axis::Kind kind : {Axis::Folded, Axis::Chunk})
+        over(kind, shapeOf(fold.getSources()[0].getType())[fold.getAxis()]);
+    } else if (auto scan = dyn_cast<RegionScanOp>(op)) {
+      ExtentAttr part = slice(scan.getSliceAttr());
+      for (Axis::Kind kind : {Axis::Folded, Axis::Chunk})
+        over(kind, shapeOf(scan.getSources()[0].getType())[scan.getAxis()]);
+      for (size_t i = scan.getStates().size(); i < scan.getNumResults(); ++i)
+        over(Axis::Slice, part);
+    } else if (auto scan = dyn_cast<ScanOp>(op)) over(Axis::Scanned, shapeOf(scan.getValues()[0].getType())[scan.getAxis()]);
+    else if (isLeafEffect(op)) {
+      for (ExtentAttr extent : effectShape(op))
+        over(Axis::Effect, extent);
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       auto type = cast<KirTensorType>(reduce.getValues()[0].getType());
       for (int64_t axis : reduce.getAxes())
-        opAxes[op].push_back(newAxis(Axis::Reduced, op, zero, one, type.getShape()[axis]));
+        over(Axis::Reduced, type.getShape()[axis]);
     } else if (auto contract = dyn_cast<ContractOp>(op)) {
       for (int64_t axis : contract.getLhsReduce())
-        opAxes[op].push_back(newAxis(Axis::Reduced, op, zero, one, contract.getLhs().getType().getShape()[axis]));
+        over(Axis::Reduced, contract.getLhs().getType().getShape()[axis]);
     }
+    if (!own.empty()) opAxes[op] = own;
+    if (Carries::has(op))
+      for (auto [i, init] : llvm::enumerate(Carries(op).inits()))
+        for (ExtentAttr extent : shapeOf(init.getType()))
+          carries[{op, unsigned(i)}].push_back(newAxis(Axis::Carry, op, zero, one, extent));
   });
 }
 
 //===- effects -----------------------------------------------------------------------------------------===//
 
-static bool holdsWrites(Operation *op) {
-  return op->walk([](WriteOp) { return WalkResult::interrupt(); }).wasInterrupted();
+SmallVector<Condition> conditionsAround(Operation *op) {
+  SmallVector<Condition> conditions;
+  for (; op; op = op->getParentOp())
+    if (auto branch = dyn_cast_or_null<IfOp>(op->getParentOp()))
+      conditions.push_back({branch.getCondition(), op->getParentRegion() == &branch.getElseRegion()});
+  std::reverse(conditions.begin(), conditions.end());
+  return conditions;
 }
 
-LogicalResult Facts::collectEffects(::mlir::Block &block, SmallVector<Condition> conditions, SmallVector<AxisId> parallel, Effect *parent) {
+void Facts::collectEffects(::mlir::Block &block, ArrayRef<Condition> conditions, ArrayRef<AxisId> parallel, Effect *parent,
+                           bool inCondition) {
   for (Operation &op : block) {
-    if (op.getNumRegions() == 0 && !isa<WriteOp>(op)) continue;
-    if (!holdsWrites(&op)) continue;
+    if (op.getNumRegions() == 0 ? !isLeafEffect(&op) : !holdsEffects(&op)) continue;
     if (auto forall = dyn_cast<ParallelOp>(op)) {
       SmallVector<AxisId> inner(parallel);
       llvm::append_range(inner, axesOf(&op));
-      if (failed(collectEffects(forall.getBody().front(), conditions, inner, parent))) return failure();
+      collectEffects(forall.getBody().front(), conditions, inner, parent, inCondition);
       continue;
     }
     if (auto branch = dyn_cast<IfOp>(op)) {
@@ -91,7 +140,7 @@ LogicalResult Facts::collectEffects(::mlir::Block &block, SmallVector<Condition>
         SmallVector<Condition> inner(conditions);
         inner.push_back({branch.getCondition(), negated});
         Region &region = negated ? branch.getElseRegion() : branch.getThenRegion();
-        if (failed(collectEffects(region.front(), inner, parallel, parent))) return failure();
+        collectEffects(region.front(), inner, parallel, parent, inCondition);
       }
       continue;
     }
@@ -99,44 +148,49 @@ LogicalResult Facts::collectEffects(::mlir::Block &block, SmallVector<Condition>
     Effect *effect = effects.back().get();
     effect->op = &op;
     effect->parent = parent;
-    effect->conditions = conditions;
-    effect->parallel = parallel;
+    effect->inCondition = inCondition;
+    effect->conditions.assign(conditions.begin(), conditions.end());
+    effect->parallel.assign(parallel.begin(), parallel.end());
     if (parent) parent->children.push_back(effect);
     else roots.push_back(effect);
-    if (auto loop = dyn_cast<ForOp>(op))
-      if (failed(collectEffects(loop.getBody().front(), {}, parallel, effect))) return failure();
+    if (auto loop = dyn_cast<ForOp>(op)) collectEffects(loop.getBody().front(), conditions, parallel, effect, false);
+    if (auto loop = dyn_cast<WhileOp>(op)) {
+      collectEffects(loop.getCondition().front(), conditions, parallel, effect, true);
+      collectEffects(loop.getBody().front(), conditions, parallel, effect, false);
+    }
   }
-  return success();
 }
 
 void Facts::collectRoots(Effect &effect) {
   effect.roots.clear();
   auto leaves = [&](const Index *node) { addLeaves(node, effect.roots); };
+  auto pull = [&](Value value, const Coordinates &at) {
+    effect.roots.emplace_back(value, isa<KirTensorType>(value.getType()) ? at : Coordinates());
+  };
   for (const Condition &condition : effect.conditions)
     effect.roots.emplace_back(condition.value, Coordinates());
   for (AxisId id : effect.parallel)
     for (const Index *node : {axes[id].start, axes[id].step, index.extent(axes[id].extent)})
       leaves(node);
-  if (WriteOp write = effect.write()) {
-    Coordinates at;
-    for (AxisId id : axesOf(write)) {
-      at.push_back(position(id));
+  if (effect.isLeaf()) {
+    for (AxisId id : axesOf(effect.op))
       leaves(index.extent(axes[id].extent));
-    }
-    for (const Index *node : viewCoordinates(write.getIndices(), at))
+    for (const Index *node : effectCoordinates(effect.op))
       leaves(node);
-    effect.roots.emplace_back(write.getValue(), isa<KirTensorType>(write.getValue().getType()) ? at : Coordinates());
+    for (Value value : valuesOf(effect.op))
+      pull(value, ownCoordinates(effect.op));
     return;
   }
-  auto loop = cast<ForOp>(effect.op);
-  for (auto [i, init] : llvm::enumerate(loop.getInits())) {
-    Coordinates at;
-    for (AxisId id : carryAxes(loop, i))
-      at.push_back(position(id));
-    effect.roots.emplace_back(init, at);
-    effect.roots.emplace_back(loop.getBody().front().getTerminator()->getOperand(i), at);
+  Carries loop(effect.op);
+  for (auto [i, init] : llvm::enumerate(loop.inits())) {
+    pull(init, carryCoordinates(effect.op, i));
+    pull(loop.next(i), carryCoordinates(effect.op, i));
   }
-  AxisId id = axesOf(loop)[0];
+  if (auto repeat = dyn_cast<WhileOp>(effect.op)) {
+    pull(repeat.getCondition().front().getTerminator()->getOperand(0), {});
+    return;
+  }
+  AxisId id = axesOf(effect.op)[0];
   for (const Index *node : {axes[id].start, axes[id].step, index.extent(axes[id].extent)})
     leaves(node);
 }
@@ -157,83 +211,17 @@ ArrayRef<Access> Facts::accessesOf(Effect *effect) {
   auto [it, fresh] = accesses.try_emplace(effect);
   if (!fresh) return it->second;
   SmallVector<Access> all;
-  if (WriteOp write = effect->write()) all.push_back({write, write.getView(), writeCoordinates(write), true});
-  for (Effect *child : effect->children)
+  if (effect->isLeaf()) all.push_back({effect->op, viewOf(effect->op), effectCoordinates(effect->op), true, effect});
+  DemandSet seen;
+  for (Effect *child : effect->children) {
     llvm::append_range(all, accessesOf(child));
+    for (const Demand &demand : demandsOf(child).order)
+      seen.insert(demand);
+  }
   for (const Demand &demand : demandsOf(effect).order)
-    if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !forwarded(read, demand.second))
-      all.push_back({read, read.getView(), viewCoordinates(read.getIndices(), demand.second), false});
+    if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !seen.seen.count(demand) && !forwarded(read, demand.second))
+      all.push_back({read, read.getView(), viewCoordinates(read.getIndices(), demand.second), false, effect});
   return accesses[effect] = std::move(all);
-}
-
-//===- versions ----------------------------------------------------------------------------------------===//
-
-// A write of every element: each index the whole axis, nothing conditional between it and the block of the reader.
-bool Facts::isWholeWrite(WriteOp write, ReadOp read) {
-  for (auto [item, other, extent] : llvm::zip(write.getIndices(), read.getIndices(), shapeOf(write.getView().getType()))) {
-    if (isScalarType(item.getType()) && item == other) continue;
-    auto domain = dyn_cast<DomainType>(item.getType());
-    if (!domain || domain.getExtent() != extent) return false;
-    DomainInfo info = domainOf(item);
-    if (info.start->getConstant() != 0 || info.step->getConstant() != 1) return false;
-  }
-  return true;
-}
-
-// Both select the loop's coordinate on one view axis, so that no two iterations meet.
-static bool touchOwnIteration(WriteOp write, ReadOp read, ForOp loop) {
-  Value coordinate = loop.getBody().front().getArgument(0);
-  for (auto [a, b] : llvm::zip(write.getIndices(), read.getIndices()))
-    if (a == coordinate && b == coordinate) return true;
-  return false;
-}
-
-LogicalResult Facts::findVersions() {
-  SmallVector<WriteOp> writes;
-  SmallVector<ReadOp> reads;
-  kernel.walk([&](Operation *op) {
-    if (auto write = dyn_cast<WriteOp>(op)) writes.push_back(write);
-    if (auto read = dyn_cast<ReadOp>(op)) reads.push_back(read);
-  });
-  for (ReadOp read : reads) {
-    WriteOp last;
-    for (WriteOp write : writes) {
-      if (write.getView() != read.getView()) continue;
-      Operation *loop = write->getParentOfType<ForOp>();
-      while (loop && !loop->isProperAncestor(read))
-        loop = loop->getParentOfType<ForOp>();
-      bool before = false;
-      Operation *ancestor = read->getBlock()->findAncestorOpInBlock(*write);
-      if (ancestor) before = ancestor->isBeforeInBlock(read);
-      else if (Operation *other = write->getBlock()->findAncestorOpInBlock(*read)) before = write->isBeforeInBlock(other);
-      else { // neither encloses the other: order of their ancestors in the common block
-        ::mlir::Block *common = read->getBlock();
-        Operation *a = nullptr, *b = nullptr;
-        while (common && !(a = common->findAncestorOpInBlock(*write)))
-          common = common->getParentOp()->getBlock();
-        b = common ? common->findAncestorOpInBlock(*read) : nullptr;
-        before = a && b && a->isBeforeInBlock(b);
-      }
-      if (!before && !loop) continue;
-      if (!before && touchOwnIteration(write, read, cast<ForOp>(loop))) continue;
-      bool seen = before && write->getBlock()->findAncestorOpInBlock(*read) && isWholeWrite(write, read);
-      if (seen && !loop) {
-        last = write;
-        continue;
-      }
-      // An ordered loop around both: the read must see this iteration's whole write.
-      if (seen && write->getBlock()->getParentOp() == loop && before) {
-        last = write;
-        continue;
-      }
-      InFlightDiagnostic error =
-          read.emitError("shared gpu: this read depends on an earlier write of the same view, part by part: instances cannot exchange it");
-      error.attachNote(write.getLoc()) << "the write";
-      return error;
-    }
-    if (last) forwards[read] = last;
-  }
-  return success();
 }
 
 //===- classes -----------------------------------------------------------------------------------------===//
@@ -249,7 +237,8 @@ bool Facts::unify(ArrayRef<std::pair<AxisId, AxisId>> pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;
     if (axes[x].extent != axes[y].extent || axes[x].start != axes[y].start || axes[x].step != axes[y].step) return false;
-    if (axes[x].kind == Axis::Ordered || axes[y].kind == Axis::Ordered) return false;
+    for (AxisId id : {x, y})
+      if (axes[id].kind == Axis::Ordered || isPass(id)) return false;
     for (AxisId c : conflicts[a])
       if (find(c) == b) return false;
     for (AxisId c : conflicts[b])
@@ -273,21 +262,23 @@ void Facts::forget() {
   accesses.clear();
 }
 
-// The axes of two coordinates that are each one axis plus something without axes, walked at one pace.
+// The two axes in which coordinates differ, where each walks its own at one pace and the rest is the same or has no axes.
 std::optional<std::pair<AxisId, AxisId>> Facts::samePace(const Index *a, const Index *b) {
-  auto only = [](const Index *node) {
-    std::optional<AxisId> found;
-    bool several = false;
-    forEachAxis(node, [&](AxisId id) {
-      several |= found && *found != id;
-      found = id;
-    });
-    return several ? std::nullopt : found;
-  };
-  std::optional<AxisId> x = only(a), y = only(b);
-  if (!x || !y) return std::nullopt;
-  std::optional<int64_t> paceX = index.coefficientOf(a, *x), paceY = index.coefficientOf(b, *y);
-  return paceX && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
+  const Index *difference = index.sub(a, b);
+  if (difference->kind != Index::Linear) return std::nullopt;
+  std::optional<AxisId> x, y;
+  std::optional<int64_t> paceX, paceY;
+  for (auto [term, coefficient] : llvm::zip_equal(difference->operands, difference->coefficients)) {
+    bool varies = false;
+    forEachAxis(term, [&](AxisId) { varies = true; });
+    if (!varies) continue;
+    if (term->kind != Index::Axis) return std::nullopt;
+    bool ofA = index.coefficientOf(a, term->axis) == coefficient;
+    if (ofA ? x.has_value() : y.has_value()) return std::nullopt;
+    (ofA ? x : y) = term->axis;
+    (ofA ? paceX : paceY) = ofA ? coefficient : -coefficient;
+  }
+  return x && y && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
 }
 
 void Facts::formClasses() {
@@ -301,7 +292,7 @@ void Facts::formClasses() {
     SmallVector<AxisId> together(effect->parallel);
     llvm::append_range(together, axesOf(effect->op));
     addConflicts(together);
-    if (WriteOp write = effect->write()) touches.push_back({write.getView(), writeCoordinates(write)});
+    if (effect->isLeaf()) touches.push_back({viewOf(effect->op), effectCoordinates(effect->op)});
   }
   DemandSet seen;
   for (Effect *root : roots)
@@ -309,19 +300,22 @@ void Facts::formClasses() {
       if (!seen.insert(demand)) continue;
       SmallVector<AxisId> together(llvm::to_vector(freeAxes(demand)));
       Operation *op = demand.first.getDefiningOp();
-      if (op && isa<ReduceOp, ContractOp>(op)) llvm::append_range(together, axesOf(op));
+      if (op && isReduction(op)) llvm::append_range(together, axesOf(op));
       addConflicts(together);
       if (auto read = dyn_cast_or_null<ReadOp>(op); read && !forwarded(read, demand.second))
         touches.push_back({read.getView(), viewCoordinates(read.getIndices(), demand.second)});
-      if (auto loop = dyn_cast_or_null<ForOp>(op)) {
-        auto result = cast<OpResult>(demand.first).getResultNumber();
-        for (auto [id, at] : llvm::zip(carryAxes(loop, result), demand.second))
-          if (at->kind == Index::Axis) carried.emplace_back(id, at->axis);
-      }
-      if (auto argument = dyn_cast<BlockArgument>(demand.first); argument && argument.getArgNumber() > 0)
-        if (auto loop = dyn_cast<ForOp>(argument.getOwner()->getParentOp()))
-          for (auto [id, at] : llvm::zip(carryAxes(loop, argument.getArgNumber() - 1), demand.second))
-            if (at->kind == Index::Axis) carried.emplace_back(id, at->axis);
+      auto meet = [&](ArrayRef<AxisId> own, ArrayRef<const Index *> at) {
+        for (auto [id, c] : llvm::zip(own, at))
+          if (c->kind == Index::Axis) carried.emplace_back(id, c->axis);
+      };
+      if (auto argument = dyn_cast<BlockArgument>(demand.first))
+        if (auto carry = Carries::of(argument)) meet(carryAxes(carry->first, carry->second), demand.second);
+      if (op && Carries::has(op))
+        if (std::optional<unsigned> i = Carries(op).numberOf(demand.first)) meet(carryAxes(op, *i), demand.second);
+      if (op && isLeafEffect(op)) meet(axesOf(op), demand.second);
+      if (auto scan = dyn_cast_or_null<ScanOp>(op)) meet(axesOf(op)[0], demand.second[scan.getAxis()]);
+      if (auto scan = dyn_cast_or_null<RegionScanOp>(op); scan && !Carries(op).numberOf(demand.first))
+        meet(axesOf(op)[0], demand.second[scan.getAxis()]);
     }
   for (auto pair : carried)
     unify(pair);
@@ -341,7 +335,8 @@ void Facts::formClasses() {
 
 LogicalResult Facts::analyse() {
   createAxes();
-  if (failed(collectEffects(kernel.getBody().front(), {}, {}, nullptr)) || failed(findVersions())) return failure();
+  collectEffects(kernel.getBody().front(), {}, {}, nullptr, false);
+  findVersions();
   for (auto &effect : effects)
     collectRoots(*effect);
   formClasses();
@@ -398,6 +393,10 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
     ExtentAttr low = constant(node->constant), high = low;
     for (auto [term, coefficient] : llvm::zip_equal(node->operands, node->coefficients)) {
       auto b = bounds(term);
+      if (term->kind == Index::Axis) // a position in a slice behind the slice's start is one in the source
+        if (Operation *owner = sliceOwner(term->axis))
+          for (auto [other, factor] : llvm::zip_equal(node->operands, node->coefficients))
+            if (other->kind == Index::Axis && other->axis == passClass(owner) && factor == coefficient) b = std::pair(constant(0), constant(0));
       if (!b) return std::nullopt;
       low = low + (coefficient > 0 ? b->first : b->second) * constant(coefficient);
       high = high + (coefficient > 0 ? b->second : b->first) * constant(coefficient);

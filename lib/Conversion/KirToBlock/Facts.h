@@ -2,6 +2,7 @@
 #ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_FACTS_H
 #define INTENT_LIB_CONVERSION_KIRTOBLOCK_FACTS_H
 
+#include "Carries.h"
 #include "Index.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -12,10 +13,12 @@
 
 namespace intent::conversion {
 
-/// An iteration variable: one per axis of a write, per parallel or ordered loop variable, per reduced or contracted
-/// axis of a structured operation, per axis of a loop carry.
+/// An iteration variable: one per axis of an effect, per parallel or ordered loop variable, per reduced, contracted,
+/// scanned or folded axis of a structured operation, per axis of a loop carry, per output of a region scan (a position in
+/// a slice). The passes of a `while` and the chunks of a folded axis are axes too, of which no value has members: a chunk's
+/// position is its first member.
 struct Axis {
-  enum Kind { Parallel, Ordered, Effect, Reduced, Carry };
+  enum Kind { Parallel, Ordered, While, Effect, Reduced, Scanned, Folded, Chunk, Slice, Carry };
   Kind kind;
   mlir::Operation *op;
   const Index *start, *step; // coordinate = start + step * position
@@ -49,17 +52,20 @@ struct Condition {
   mlir::Value value;
   bool negated;
 };
+/// Those of all `if`s around an operation, outer to inner.
+llvm::SmallVector<Condition> conditionsAround(mlir::Operation *op);
 
-/// A write, or an ordered loop that holds writes.
+/// An operation that acts on memory, or an ordered loop that holds such.
 struct Effect {
   mlir::Operation *op;
   Effect *parent = nullptr;                // the ordered loop around it
-  llvm::SmallVector<Condition> conditions; // those inside the parent
+  llvm::SmallVector<Condition> conditions; // all `if`s of the author around it
+  bool inCondition = false;                // it stands in the condition of a `while`
   llvm::SmallVector<AxisId> parallel;      // enclosing parallel axes, outer to inner, parents' included
   llvm::SmallVector<Effect *> children;    // of a loop
   llvm::SmallVector<Demand> roots;         // what it pulls directly, its children's excluded
 
-  kir::WriteOp write() const { return mlir::dyn_cast<kir::WriteOp>(op); }
+  bool isLeaf() const { return isLeafEffect(op); }
 };
 
 /// A structured operation's demand: where its traversal belongs follows from `axes` and `reduced`.
@@ -71,6 +77,7 @@ struct Access {
   mlir::Value view;
   Coordinates coordinates;
   bool write;
+  Effect *effect; // on whose behalf
 };
 
 class Facts {
@@ -88,10 +95,19 @@ public:
   AxisId find(AxisId id) const;
   /// Members of a class.
   llvm::SmallVector<AxisId> members(AxisId representative) const;
-  /// Axes of `op`: a write's result axes, reduced axes, parallel axes, an ordered loop's one axis.
+  /// Axes of `op`: an effect's index axes, reduced axes, parallel axes, the scanned axis, the one axis of a loop; of
+  /// a fold its axis and that of its chunks, of a region scan behind them one position in a slice per output.
   llvm::ArrayRef<AxisId> axesOf(mlir::Operation *op) const;
-  /// Axes of carry `i` of an ordered loop.
-  llvm::ArrayRef<AxisId> carryAxes(kir::ForOp loop, unsigned i) const;
+  /// Axes of carry `i`.
+  llvm::ArrayRef<AxisId> carryAxes(mlir::Operation *loop, unsigned i) const;
+  /// The positions of a carry's axes.
+  Coordinates carryCoordinates(mlir::Operation *loop, unsigned i);
+  /// The fold or region scan whose slices have that extent; null for other atoms.
+  mlir::Operation *sliceOwner(llvm::StringRef atom) const { return slices.lookup(atom); }
+  /// The same for an axis: its extent is exactly a slice's.
+  mlir::Operation *sliceOwner(AxisId id) const;
+  /// True for axes that no value has members along: they have no cover.
+  bool isPass(AxisId id) const { return axes[id].kind == Axis::While || axes[id].kind == Axis::Chunk; }
   /// The position of an axis's class as an index.
   const Index *position(AxisId id) { return index.axis(find(id)); }
   /// The coordinate of an axis: start + step * position.
@@ -103,8 +119,22 @@ public:
   const Index *indexOf(mlir::Value value, llvm::ArrayRef<const Index *> coordinates = {});
   /// Coordinates in the view of element `coordinates` of the read.
   Coordinates viewCoordinates(mlir::ValueRange indices, llvm::ArrayRef<const Index *> coordinates);
-  /// Coordinates that a write stores its element at its own axes to.
-  Coordinates writeCoordinates(kir::WriteOp write);
+  /// Coordinates in the view that an effect touches at its own axes.
+  Coordinates effectCoordinates(mlir::Operation *op);
+  /// The positions of an operation's own axes.
+  Coordinates ownCoordinates(mlir::Operation *op);
+  /// The demand that a region argument of a fold, scan or `while` stands for; none for carries and coordinates.
+  std::optional<Demand> argumentDemand(mlir::BlockArgument argument, llvm::ArrayRef<const Index *> coordinates);
+  /// Where a scan pulls its operands, given the coordinates of its result.
+  Coordinates scannedCoordinates(kir::ScanOp op, llvm::ArrayRef<const Index *> result);
+  /// True for a scan's result and a region scan's output, which are there while their axis is walked.
+  bool isRunning(const Demand &demand);
+  /// True if such a value is read at the very member that is being scanned.
+  bool isInStep(const Demand &demand);
+  /// What changes from pass to pass of a loop, fold or region scan.
+  AxisId passClass(mlir::Operation *op) { return find(axesOf(op)[mlir::isa<kir::ForOp, kir::WhileOp>(op) ? 0 : 1]); }
+  /// The class that a scan, fold or region scan runs along.
+  AxisId runningClass(mlir::Operation *op) { return find(axesOf(op)[0]); }
   /// Where a reduce pulls its operands, given the coordinates of its result.
   Coordinates reducedCoordinates(kir::ReduceOp op, llvm::ArrayRef<const Index *> kept);
   /// Where a contraction pulls its operands, given the coordinates of its result.
@@ -119,10 +149,16 @@ public:
   unsigned depth(const Demand &demand, AxisId axis);
   /// The demand and everything below it, structured operations entered.
   void reach(const Demand &root, DemandSet &seen);
-  /// The value that a read sees when a whole write comes before it, at those coordinates; null for version 0.
+  /// The value that a read sees when nothing but a whole write comes before it, at those coordinates.
   std::optional<Demand> forwarded(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates);
+  /// True if something in the kernel replaces what the read sees, so that it must happen in time.
+  bool isVolatile(kir::ReadOp read) const { return versionLoops.count(read) != 0; }
+  /// Place in program order.
+  unsigned order(mlir::Operation *op) const { return places.lookup(op); }
   /// Where an atom "?n" gets its value.
   mlir::Value atomValue(llvm::StringRef atom) const { return atoms.lookup(atom); }
+  /// The parallel axes that a buffer is private to; none for other views.
+  llvm::ArrayRef<AxisId> privateAxes(mlir::Value view);
   /// True if nothing but constants and launch-visible values are in the extent.
   bool isLaunchVisible(kir::ExtentAttr extent) const;
   /// True if the coordinate provably lies in [0, extent).
@@ -147,10 +183,10 @@ public:
 private:
   AxisId newAxis(Axis::Kind kind, mlir::Operation *op, const Index *start, const Index *step, kir::ExtentAttr extent);
   void createAxes();
-  mlir::LogicalResult collectEffects(mlir::Block &block, llvm::SmallVector<Condition> conditions, llvm::SmallVector<AxisId> parallel,
-                                     Effect *parent);
+  void collectEffects(mlir::Block &block, llvm::ArrayRef<Condition> conditions, llvm::ArrayRef<AxisId> parallel, Effect *parent,
+                      bool inCondition);
   void collectRoots(Effect &effect);
-  mlir::LogicalResult findVersions();
+  void findVersions();
   bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);
   void addConflicts(llvm::ArrayRef<AxisId> together);
   bool unify(llvm::ArrayRef<std::pair<AxisId, AxisId>> pairs);
@@ -165,6 +201,7 @@ private:
   DomainInfo domainOf(mlir::Value domain);
   llvm::SmallVector<Demand> expand(const Demand &demand);
   void addLeaves(const Index *index, llvm::SmallVectorImpl<Demand> &out);
+  void forEachSlice(const Index *node, llvm::function_ref<void(mlir::Operation *)> visit);
 
   std::vector<Axis> axes;
   std::vector<AxisId> parentOf; // union-find; roots name classes
@@ -172,7 +209,10 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<AxisId>> opAxes;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, llvm::SmallVector<AxisId>> carries;
   llvm::StringMap<mlir::Value> atoms;
+  llvm::StringMap<mlir::Operation *> slices;
   llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards; // read -> the whole write it sees
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> versionLoops; // read -> loops that change its view
+  llvm::DenseMap<mlir::Operation *, unsigned> places;
   std::map<Demand, llvm::SmallVector<Demand>, DemandLess> childrenOf;
   std::map<Demand, AxisSet, DemandLess> freeOf;
   std::map<Demand, llvm::SmallDenseMap<AxisId, unsigned>, DemandLess> depthOf;

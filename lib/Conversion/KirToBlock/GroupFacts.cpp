@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using intent::kir::ForOp;
+using intent::kir::WhileOp;
 
 namespace intent::conversion {
 
@@ -18,6 +19,7 @@ bool isPointExtent(Facts &facts, AxisId id) {
 }
 
 static void addUniform(Facts &facts, GroupFacts &group, AxisId axis) {
+  if (facts.sliceOwner(axis)) return; // as long as the chunk that is being walked
   auto leaves = [&](const Index *node) {
     for (AxisId id : facts.freeAxes(node))
       group.uniform.insert(id);
@@ -43,6 +45,11 @@ static void findContractionLanes(Facts &facts, GroupFacts &group) {
               !group.ordered.contains(id) && !isPointExtent(facts, id))
             found = id;
         });
+      if (found != ~0u) return found;
+      for (AxisId id : mine) // rows that the operand is read for, one by one
+        if (!llvm::is_contained(other, id) && !group.uniform.contains(id) && !group.ordered.contains(id) && !isPointExtent(facts, id) &&
+            llvm::is_contained(group.program, id))
+          found = id;
       return found;
     };
     AxisId m = lanes(lhs, left, right), n = lanes(rhs, right, left);
@@ -60,32 +67,91 @@ static void findRevisited(Facts &facts, GroupFacts &group) {
     auto deep = [&](const Demand &demand) { return llvm::is_contained(facts.freeAxes(demand), id) && facts.depth(demand, id) > 0; };
     bool again = false;
     for (Effect *effect : group.effects)
-      forEachWrite(effect, [&](Effect *write) { again |= llvm::any_of(write->roots, deep); });
+      forEachLeaf(effect, [&](Effect *write) { again |= llvm::any_of(write->roots, deep); });
     for (const Demand &demand : group.demands.order)
-      if (Operation *op = demand.first.getDefiningOp(); op && isa<kir::ReduceOp, kir::ContractOp>(op))
+      if (Operation *op = demand.first.getDefiningOp(); op && (isReduction(op) || facts.isRunning(demand)))
         again |= llvm::any_of(facts.children(demand), deep);
     if (again) group.revisited.insert(id);
   }
 }
 
+// Carries and effects that are read at other members of their axes than their own: an instance needs those axes whole.
+static void findMoved(Facts &facts, GroupFacts &group, llvm::SetVector<AxisId> &combined) {
+  for (const Demand &demand : group.demands.order) {
+    ArrayRef<AxisId> own;
+    Operation *op = demand.first.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(demand.first)) {
+      if (auto carry = Carries::of(argument)) own = facts.carryAxes(carry->first, carry->second);
+    } else if (Carries::has(op)) {
+      if (std::optional<unsigned> i = Carries(op).numberOf(demand.first)) own = facts.carryAxes(op, *i);
+    } else if (isLeafEffect(op)) own = facts.axesOf(op);
+    for (auto [id, at] : llvm::zip(own, demand.second))
+      if (at != facts.position(id)) {
+        combined.insert(facts.find(id));
+        if (isa<BlockArgument>(demand.first)) group.complete.insert(facts.find(id)); // inside the loop they are all there
+      }
+  }
+}
+
+// A fold that contracts is not done again for each tile of an axis that only its summary has.
+static void keepCarriesWhole(Facts &facts, GroupFacts &group) {
+  for (const Demand &demand : group.demands.order) {
+    Operation *op = demand.first.getDefiningOp();
+    if (!op || !isa<kir::RegionFoldOp, kir::RegionScanOp>(op)) continue;
+    AxisId folded = facts.passClass(op);
+    for (unsigned i = 0; i < Carries(op).size(); ++i)
+      for (AxisId carry : facts.carryAxes(op, i)) {
+        AxisId id = facts.find(carry);
+        bool replayed = llvm::any_of(group.demands.order, [&](const Demand &inner) {
+          return isa_and_nonnull<kir::ContractOp>(inner.first.getDefiningOp()) && llvm::is_contained(facts.freeAxes(inner), folded) &&
+                 !llvm::is_contained(facts.freeAxes(inner), id) && !llvm::is_contained(facts.axesOf(inner.first.getDefiningOp()), id);
+        });
+        if (!replayed || !llvm::is_contained(group.program, id)) continue;
+        llvm::erase(group.program, id);
+        group.complete.insert(id);
+      }
+  }
+  // A short axis that a walk contracts again for each chunk stands in lanes.
+  static constexpr int64_t shortExtent = 256;
+  for (const Demand &demand : group.demands.order)
+    if (auto contract = demand.first.getDefiningOp<kir::ContractOp>())
+      for (AxisId axis : facts.axesOf(contract)) {
+        std::optional<int64_t> extent = facts.axis(axis).extent.getConstant();
+        bool walked = llvm::any_of(facts.freeAxes(demand), [&](AxisId id) { return facts.axis(id).kind == Axis::Chunk; });
+        if (extent && *extent <= shortExtent && !isPointExtent(facts, axis) && walked) group.complete.insert(facts.find(axis));
+      }
+}
+
 GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   GroupFacts group;
   group.effects.assign(effects.begin(), effects.end());
-  auto addClass = [&](AxisId id) { group.classes.insert(facts.find(id)); };
+  auto addClass = [&](AxisId id) {
+    if (!facts.isPass(id)) group.classes.insert(facts.find(id));
+  };
+  auto walks = [&](AxisId id) { // one position or chunk at a time
+    addClass(id);
+    if (facts.isPass(id)) return;
+    addUniform(facts, group, id);
+    (facts.axis(id).kind == Axis::Ordered ? group.ordered : group.running).insert(facts.find(id));
+  };
   std::function<void(Effect *)> visit = [&](Effect *effect) {
     for (AxisId id : effect->parallel)
       addClass(id);
-    for (AxisId id : facts.axesOf(effect->op)) {
-      addClass(id);
-      addUniform(facts, group, id);
-      if (isa<ForOp>(effect->op)) group.ordered.insert(facts.find(id));
+    if (effect->isLeaf()) {
+      for (AxisId id : facts.axesOf(effect->op)) {
+        addClass(id);
+        addUniform(facts, group, id);
+      }
+      for (AxisId id : facts.privateAxes(viewOf(effect->op)))
+        addClass(id);
+      return;
     }
-    if (auto loop = dyn_cast<ForOp>(effect->op))
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId id : facts.carryAxes(loop, i)) {
-          addClass(id);
-          group.complete.insert(facts.find(id));
-        }
+    walks(facts.axesOf(effect->op)[0]);
+    for (unsigned i = 0; i < Carries(effect->op).size(); ++i)
+      for (AxisId id : facts.carryAxes(effect->op, i)) {
+        addClass(id);
+        group.complete.insert(facts.find(id));
+      }
     for (Effect *child : effect->children)
       visit(child);
   };
@@ -94,39 +160,54 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     for (const Demand &demand : facts.demandsOf(effect).order)
       group.demands.insert(demand);
   }
+  auto captured = [&](ValueRange captures, const Demand &demand) { // a combine sees one value of them
+    if (captures.empty()) return;
+    for (const Demand &child : facts.children(demand))
+      if (llvm::is_contained(captures, child.first))
+        for (AxisId id : facts.freeAxes(child))
+          group.uniform.insert(id);
+  };
   for (const Demand &demand : group.demands.order) {
     for (AxisId id : facts.freeAxes(demand))
       addClass(id);
     Operation *op = demand.first.getDefiningOp();
-    if (!op) continue;
-    if (isa<kir::ReduceOp, kir::ContractOp>(op))
+    if (!op || isEffect(op)) continue;
+    if (isReduction(op))
       for (AxisId id : facts.axesOf(op)) {
         addClass(id);
         addUniform(facts, group, id);
         group.reduced.insert(facts.find(id));
         if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
       }
-    if (auto loop = dyn_cast<ForOp>(op)) {
-      group.ordered.insert(facts.find(facts.axesOf(op)[0]));
-      addClass(facts.axesOf(op)[0]);
-      addUniform(facts, group, facts.axesOf(op)[0]);
-      // A reduction over a carry's axis inside its loop needs all members at once.
-      for (unsigned i = 0; i < loop.getInits().size(); ++i)
-        for (AxisId carry : facts.carryAxes(loop, i)) {
-          addClass(carry);
-          AxisId ordered = facts.find(facts.axesOf(op)[0]);
-          for (const Demand &inner : group.demands.order)
-            if (Operation *o = inner.first.getDefiningOp();
-                o && isa<kir::ReduceOp, kir::ContractOp>(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
-                llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
-              group.complete.insert(facts.find(carry));
-        }
+    if (auto reduce = dyn_cast<kir::ReduceOp>(op)) captured(reduce.getCaptures(), demand);
+    if (auto scan = dyn_cast<kir::ScanOp>(op)) {
+      walks(facts.axesOf(op)[0]);
+      captured(scan.getCaptures(), demand);
     }
+    if (!Carries::has(op)) continue;
+    walks(facts.axesOf(op)[0]);
+    for (AxisId id : facts.axesOf(op).drop_front()) // positions in a slice
+      addClass(id);
+    // A reduction over a carry's axis inside its loop needs all members at once.
+    for (unsigned i = 0; i < Carries(op).size(); ++i)
+      for (AxisId carry : facts.carryAxes(op, i)) {
+        addClass(carry);
+        AxisId ordered = facts.passClass(op);
+        for (const Demand &inner : group.demands.order)
+          if (Operation *o = inner.first.getDefiningOp();
+              o && isReduction(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
+              llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
+            group.complete.insert(facts.find(carry));
+      }
   }
-  group.program = programAxes(facts, effects, group.reduced);
+  llvm::SetVector<AxisId> combined(group.reduced);
+  combined.insert(group.running.begin(), group.running.end());
+  findMoved(facts, group, combined);
+  group.program = programAxes(facts, effects, combined);
   for (Effect *effect : effects)
     for (const Access &access : facts.accessesOf(effect))
       if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
+  keepCarriesWhole(facts, group);
   for (AxisId id : group.program)
     group.complete.remove(id);
   findContractionLanes(facts, group);

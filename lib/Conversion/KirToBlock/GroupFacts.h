@@ -10,6 +10,7 @@ struct GroupFacts {
   llvm::SmallVector<Effect *> effects;
   DemandSet demands;
   llvm::SetVector<AxisId> classes, reduced, contracted, uniform, ordered, complete, revisited;
+  llvm::SetVector<AxisId> running; // classes that scans, folds and region scans walk in order
   llvm::SmallVector<AxisId> program;
   AxisId lhsFree = ~0u, rhsFree = ~0u; // the lane axes of the group's contractions
   llvm::SetVector<AxisId> dense;       // classes on the last axis of some load or store

@@ -6,23 +6,30 @@ using namespace intent::kir;
 
 namespace intent::conversion {
 
+bool dependsOn(Facts &facts, Effect *effect, Effect *earlier) {
+  return llvm::any_of(facts.demandsOf(effect).order, [&](const Demand &demand) {
+    Operation *op = demand.first.getDefiningOp();
+    return op && isEffect(op) && earlier->op->isAncestor(op);
+  });
+}
+
 static bool shareWork(Facts &facts, Effect *a, Effect *b) {
   if (!a->parallel.empty() && !b->parallel.empty() && a->parallel[0] == b->parallel[0]) return true;
   const DemandSet &other = facts.demandsOf(b);
   for (const Demand &demand : facts.demandsOf(a).order) {
     Operation *op = demand.first.getDefiningOp();
     if (!op || !other.seen.count(demand)) continue;
-    if (isa<ReduceOp, ContractOp, ForOp>(op)) return true;
+    if (isReduction(op) || Carries::has(op) || isa<ScanOp>(op)) return true;
     auto read = dyn_cast<ReadOp>(op);
     if (read && isa<KirTensorType>(read.getResult().getType())) return true;
   }
-  return false;
+  return dependsOn(facts, a, b) || dependsOn(facts, b, a);
 }
 
 bool haveEdge(Facts &facts, ArrayRef<Access> a, ArrayRef<Access> b) {
   for (const Access &x : a)
     for (const Access &y : b)
-      if (x.view == y.view && (x.write || y.write) && !facts.areDisjoint(x.coordinates, y.coordinates)) return true;
+      if (x.view == y.view && (x.write || y.write) && !commute(x.op, y.op) && !facts.areDisjoint(x.coordinates, y.coordinates)) return true;
   return false;
 }
 
@@ -52,14 +59,14 @@ SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
   return groups;
 }
 
-void forEachWrite(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
-  if (effect->write()) visit(effect);
+void forEachLeaf(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
+  if (effect->isLeaf()) visit(effect);
   for (Effect *child : effect->children)
-    forEachWrite(child, visit);
+    forEachLeaf(child, visit);
 }
 
-// Equal coordinates on one view axis, each a function of this class alone: both accesses are of one instance.
-static bool meetsOnlyInOneInstance(Facts &facts, const Access &a, const Access &b, AxisId id) {
+// Equal coordinates on one view axis, each a function of this class alone.
+bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id) {
   for (auto [x, y] : llvm::zip_equal(a.coordinates, b.coordinates)) {
     if (x != y || !facts.index.coefficientOf(x, id)) continue;
     bool alone = true;
@@ -73,10 +80,15 @@ static bool meetsOnlyInOneInstance(Facts &facts, const Access &a, const Access &
   return false;
 }
 
-SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &reduced) {
+// Iterations of one `I.parallel` do not conflict: what the author writes in one is not touched by another.
+static bool apartByContract(Facts &facts, const Access &a, const Access &b, AxisId id) {
+  return llvm::any_of(a.effect->parallel, [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b.effect->parallel, axis); });
+}
+
+SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &combined) {
   SmallVector<SmallVector<AxisId>> ownAxes;
   for (Effect *effect : effects)
-    forEachWrite(effect, [&](Effect *write) {
+    forEachLeaf(effect, [&](Effect *write) {
       SmallVector<AxisId> own;
       for (AxisId id : write->parallel)
         own.push_back(facts.find(id));
@@ -89,13 +101,13 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
     llvm::append_range(accesses, facts.accessesOf(effect));
   SmallVector<AxisId> result;
   for (AxisId id : ownAxes[0]) {
-    if (llvm::is_contained(result, id) || reduced.contains(id) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
+    if (llvm::is_contained(result, id) || combined.contains(id) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
     if (!llvm::all_of(ownAxes, [&](auto &own) { return llvm::is_contained(own, id); })) continue;
     bool crossed = false;
     for (const Access &a : accesses)
       for (const Access &b : accesses)
-        if (&a != &b && a.write && a.view == b.view && !facts.areDisjoint(a.coordinates, b.coordinates) &&
-            !meetsOnlyInOneInstance(facts, a, b, id))
+        if (&a != &b && a.write && a.view == b.view && !commute(a.op, b.op) && !apartByContract(facts, a, b, id) &&
+            !facts.areDisjoint(a.coordinates, b.coordinates) && !meetOnlyAtOnePosition(facts, a, b, id))
           crossed = true;
     if (!crossed) result.push_back(id);
   }

@@ -8,14 +8,20 @@ namespace intent::conversion {
 /// True if a write of one may touch an element that the other accesses.
 bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 
+/// True if two accesses touch a common element only where the class has one position for both.
+bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id);
+
 /// Outermost effects by group, both in program order.
 llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);
 
-/// Calls `visit` on each write of an effect.
-void forEachWrite(Effect *effect, llvm::function_ref<void(Effect *)> visit);
+/// True if an effect uses what an earlier one, or something inside it, gives.
+bool dependsOn(Facts &facts, Effect *effect, Effect *earlier);
 
-/// The classes that may have a program level: launch-visible, free in every write, not reduced, and crossed by no edge.
-llvm::SmallVector<AxisId> programAxes(Facts &facts, llvm::ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &reduced);
+/// Calls `visit` on each leaf of an effect.
+void forEachLeaf(Effect *effect, llvm::function_ref<void(Effect *)> visit);
+
+/// The classes that may have a program level: launch-visible, free in every effect, not combined along, and crossed by no edge.
+llvm::SmallVector<AxisId> programAxes(Facts &facts, llvm::ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &combined);
 
 } // namespace intent::conversion
 

@@ -102,7 +102,7 @@ private:
         at = access.coordinates;
       }
       if (!touches) continue;
-      if (!effect->write()) return Overlap::Disjoint; // iterations of an ordered loop would meet
+      if (!effect->isLeaf()) return Overlap::Disjoint; // iterations of an ordered loop would meet
       SmallVector<AxisId> axes;
       for (AxisId id : effect->parallel)
         axes.push_back(facts.find(id));
@@ -112,11 +112,11 @@ private:
       own = axes;
       first = false;
     }
-    kir::WriteOp seen; // two writes of coinciding views would have an order to keep
+    Operation *seen = nullptr; // two effects on coinciding views would have an order to keep
     for (auto &effect : facts.effects)
-      if (kir::WriteOp write = effect->write(); write && (write.getView() == a || write.getView() == b)) {
-        if (seen && seen.getView() != write.getView()) return Overlap::Disjoint;
-        seen = write;
+      if (effect->isLeaf() && (viewOf(effect->op) == a || viewOf(effect->op) == b)) {
+        if (seen && viewOf(seen) != viewOf(effect->op)) return Overlap::Disjoint;
+        seen = effect->op;
       }
     return Overlap::Identical;
   }
@@ -226,10 +226,13 @@ LogicalResult convertKirToBlock(ModuleOp module, const KirToBlockOptions &option
   for (kir::KernelOp kernel : kernels)
     if (failed(conversion::Conversion(kernel, target, options).run())) return failure();
   PassManager cleanup(module.getContext());
+  cleanup.enableVerifier(false); // until the constants are adopted
   cleanup.addPass(createCSEPass());
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());
-  return cleanup.run(module);
+  if (failed(cleanup.run(module))) return failure();
+  block::adoptConstants(module);
+  return success();
 }
 
 std::unique_ptr<Pass> createKirToBlockPass(KirToBlockOptions options) {

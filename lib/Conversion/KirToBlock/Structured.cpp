@@ -23,22 +23,60 @@ FailureOr<Value> Construction::extentValue(AxisId id, Location loc) {
   return extent->value;
 }
 
-FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc) {
+Scope *Construction::addScope(::mlir::Block *block, Operation *owner) {
+  scopes.push_back(std::make_unique<Scope>());
+  Scope *scope = scopes.back().get();
+  scope->parent = current;
+  scope->block = block;
+  scope->owner = owner;
+  current = innermost = scope;
+  setInsertionPoint();
+  return scope;
+}
+
+FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc, bool descending) {
   const Cover &cover = group.covers.at(id);
   FailureOr<Value> extent = extentValue(id, loc);
   if (failed(extent)) return failure();
+  auto real = [](Value value) {
+    Real r;
+    r.value = value;
+    return r;
+  };
   Value zero = indexConstant(0, loc).value;
   Value step = cover.lanes ? ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes).getResult() : indexConstant(1, loc).value;
+  Value last; // the first position of the last chunk
+  if (descending) {
+    Real final = binary(BinaryKind::Sub, real(*extent), indexConstant(1, loc), loc);
+    last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, real(step), loc), real(step), loc).value : final.value;
+  }
   auto loop = scf::ForOp::create(builder, named(id, "", loc), zero, *extent, step, carries);
   ::mlir::Block *body = loop.getBody();
   if (!body->empty()) body->back().erase();
-  scopes.push_back(std::make_unique<Scope>(Scope{current, body, loop, {}, {}, {}}));
-  Scope *scope = scopes.back().get();
+  Scope *scope = addScope(body, loop);
   loop.getInductionVar().setLoc(named(id, cover.lanes ? "0" : "", loc));
-  scope->bindings[id] = {loop.getInductionVar(), cover.lanes, cover.lanes ? *extent : Value()};
+  Value base = loop.getInductionVar();
+  if (descending) base = binary(BinaryKind::Sub, real(last), real(base), named(id, cover.lanes ? "0" : "", loc)).value;
+  scope->bindings[id] = {base, cover.lanes, cover.lanes ? *extent : Value()};
+  for (AxisId member : facts.members(id)) // what starts where the chunk does
+    if (facts.axis(member).kind == Axis::Folded) {
+      Binding start;
+      start.base = base;
+      scope->bindings[facts.passClass(facts.axis(member).op)] = start;
+    }
+  for (AxisId other : group.order) { // positions in the chunk as a slice
+    Operation *owner = group.covers.at(other).slice ? facts.sliceOwner(other) : nullptr;
+    if (!owner || facts.find(facts.axesOf(owner)[0]) != id) continue;
+    Binding inside;
+    inside.base = indexConstant(0, loc).value;
+    inside.lanes = cover.lanes;
+    inside.complete = true;
+    scope->bindings[other] = inside;
+    FailureOr<Value> length = extentValue(other, loc);
+    if (failed(length)) return failure();
+    scope->bindings[other].extent = *length;
+  }
   carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  current = innermost = scope;
-  setInsertionPoint();
   return scope;
 }
 
@@ -53,9 +91,36 @@ void Construction::close(Scope *scope, SmallVectorImpl<Value> &values, Location 
 
 //===- reductions --------------------------------------------------------------------------------------===//
 
-FailureOr<Construction::Reals> Construction::combine(kir::ReduceOp op, Reals arguments, const DenseMap<Value, Real> &captured) {
-  DenseMap<Value, Real> map(captured);
-  ::mlir::Block &body = op.getCombine().front();
+FailureOr<Construction::Captured> Construction::capturedBy(Region &region, ValueRange captures, ArrayRef<const Index *> kept) {
+  Captured captured;
+  auto pull = [&](Value value) -> FailureOr<Real> {
+    FailureOr<Real> real = realise({value, isa<KirTensorType>(value.getType()) ? Coordinates(kept) : Coordinates()});
+    if (succeeded(real) && !real->axes.empty())
+      return emitError(region.getLoc(), "shared gpu: a combine captures a value that varies over the lanes of one instance");
+    return real;
+  };
+  for (Value value : captures) {
+    FailureOr<Real> real = pull(value);
+    if (failed(real)) return failure();
+    captured.arguments.push_back(*real);
+  }
+  WalkResult walked = region.walk([&](Operation *inner) -> WalkResult {
+    for (Value v : inner->getOperands())
+      if (!region.isAncestor(v.getParentRegion())) {
+        FailureOr<Real> real = pull(v);
+        if (failed(real)) return WalkResult::interrupt();
+        captured.around[v] = *real;
+      }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted()) return failure();
+  return captured;
+}
+
+FailureOr<Construction::Reals> Construction::combine(Region &region, Reals arguments, const Captured &captured) {
+  DenseMap<Value, Real> map(captured.around);
+  llvm::append_range(arguments, captured.arguments);
+  ::mlir::Block &body = region.front();
   for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments))
     map[argument] = real;
   for (Operation &inner : body.without_terminator()) {
@@ -78,6 +143,23 @@ FailureOr<Construction::Reals> Construction::combine(kir::ReduceOp op, Reals arg
   return results;
 }
 
+LogicalResult Construction::fillCombine(Region &into, Region &from, ArrayRef<Real> identities, const Captured &captured, Location loc) {
+  ::mlir::Block &body = into.emplaceBlock();
+  Reals arguments;
+  for (unsigned side = 0; side < 2; ++side)
+    for (const Real &identity : identities) {
+      Real argument;
+      argument.value = body.addArgument(identity.value.getType(), loc);
+      arguments.push_back(argument);
+    }
+  builder.setInsertionPointToEnd(&body);
+  FailureOr<Reals> combined = combine(from, arguments, captured);
+  if (failed(combined)) return failure();
+  YieldOp::create(builder, loc, llvm::map_to_vector(*combined, [](const Real &r) { return r.value; }));
+  setInsertionPoint();
+  return success();
+}
+
 FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, AxisId id, Location loc) {
   if (neutral.allZero && value.isZeroAlong(id)) return value;
   std::optional<Real> valid = validity(id, loc);
@@ -86,7 +168,7 @@ FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, Axi
 }
 
 FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals values, ArrayRef<Real> identities, AxisId id,
-                                                         const DenseMap<Value, Real> &captured) {
+                                                         const Captured &captured) {
   Location loc = op.getLoc();
   SmallVector<AxisId, 4> axes = unite(values);
   if (!llvm::is_contained(axes, id)) axes.push_back(id);
@@ -103,22 +185,7 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
     results.push_back(fragmentOrScalar(elementType(identity.value.getType()), extents(kept)));
   }
   auto reduce = ReduceOp::create(builder, loc, results, operands, neutral, uint64_t(llvm::find(axes, id) - axes.begin()));
-  ::mlir::Block &body = reduce.getCombine().emplaceBlock();
-  Reals arguments;
-  for (unsigned side = 0; side < 2; ++side)
-    for (const Real &identity : identities) {
-      Real argument;
-      argument.value = body.addArgument(identity.value.getType(), loc);
-      arguments.push_back(argument);
-    }
-  builder.setInsertionPointToEnd(&body);
-  FailureOr<Reals> combined = combine(op, arguments, captured);
-  if (failed(combined)) return failure();
-  SmallVector<Value> yields;
-  for (const Real &real : *combined)
-    yields.push_back(real.value);
-  YieldOp::create(builder, loc, yields);
-  setInsertionPoint();
+  if (failed(fillCombine(reduce.getCombine(), op.getCombine(), identities, captured, loc))) return failure();
   Reals reals;
   for (Value value : reduce.getResults()) {
     Real real;
@@ -129,21 +196,22 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
   return reals;
 }
 
+FailureOr<Construction::Reals> Construction::identityReals(ValueRange identities, Location loc) {
+  Reals result;
+  for (Value identity : identities) {
+    FailureOr<Real> real = realise({identity, {}});
+    if (failed(real)) return failure();
+    if (!real->axes.empty()) return emitError(loc, "shared gpu: an identity varies over the lanes of one instance");
+    result.push_back(*real);
+  }
+  return result;
+}
+
 FailureOr<Construction::Reals> Construction::identities(const Demand &demand) {
   Operation *op = demand.first.getDefiningOp();
-  Reals result;
-  if (auto reduce = dyn_cast<kir::ReduceOp>(op)) {
-    for (Value identity : reduce.getIdentities()) {
-      FailureOr<Real> real = realise({identity, {}});
-      if (failed(real)) return failure();
-      if (!real->axes.empty()) return op->emitError("shared gpu: a reduction's identity varies over the lanes of one instance");
-      result.push_back(*real);
-    }
-    return result;
-  }
+  if (auto reduce = dyn_cast<kir::ReduceOp>(op)) return identityReals(reduce.getIdentities(), op->getLoc());
   Type element = kir::elementType(op->getResult(0).getType());
-  result.push_back(constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), op->getLoc()));
-  return result;
+  return Reals{constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), op->getLoc())};
 }
 
 FailureOr<Construction::Reals> Construction::accumulate(const Demand &demand, const Reals &accumulators) {
@@ -172,31 +240,18 @@ FailureOr<Construction::Reals> Construction::accumulate(const Demand &demand, co
   }
   FailureOr<Reals> neutral = identities(demand);
   if (failed(neutral)) return failure();
-  DenseMap<Value, Real> captured;
-  bool lanes = false;
-  WalkResult walked = reduce.getCombine().walk([&](Operation *inner) -> WalkResult {
-    for (Value v : inner->getOperands())
-      if (!reduce.getCombine().isAncestor(v.getParentRegion())) {
-        FailureOr<Real> real = realise({v, {}});
-        if (failed(real)) return WalkResult::interrupt();
-        captured[v] = *real;
-        lanes |= !real->axes.empty();
-      }
-    return WalkResult::advance();
-  });
-  if (walked.wasInterrupted()) return failure();
+  FailureOr<Captured> captured = capturedBy(reduce.getCombine(), reduce.getCaptures(), demand.second);
+  if (failed(captured)) return failure();
   for (AxisId id : reducedClasses(op)) {
-    const Binding *binding = lookup(id);
-    if (!binding->lanes) continue;
-    if (lanes) return op->emitError("shared gpu: a combine captures a value that varies over the lanes of one instance");
-    FailureOr<Reals> reduced = reduceLanes(reduce, values, *neutral, id, captured);
+    if (!lookup(id)->lanes) continue;
+    FailureOr<Reals> reduced = reduceLanes(reduce, values, *neutral, id, *captured);
     if (failed(reduced)) return failure();
     values = *reduced;
   }
   if (accumulators.empty()) return values;
   Reals arguments(accumulators);
   llvm::append_range(arguments, values);
-  return combine(reduce, arguments, captured);
+  return combine(reduce.getCombine(), arguments, *captured);
 }
 
 //===- contractions ------------------------------------------------------------------------------------===//
@@ -303,12 +358,17 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
 
 //===- traversals --------------------------------------------------------------------------------------===//
 
-LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisId> classes, ArrayRef<Effect *> batch) {
+LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisId> classes, ArrayRef<Demand> roots,
+                                     llvm::function_ref<LogicalResult()> body, Location loc) {
   Scope *home = current, *outer = innermost;
-  Location loc = batch.empty() ? reductions[0].first.getLoc() : batch[0]->op->getLoc();
   SmallVector<AxisId> loops;
   for (AxisId id : classes)
     if (!isComplete(id)) loops.push_back(id);
+  SmallVector<Demand> all(roots);
+  for (const Demand &demand : reductions)
+    llvm::append_range(all, facts.children(demand));
+  bool descending = false;
+  std::vector<Running> running = findRunning(all, loops, descending);
   SmallVector<Reals, 0> accumulators;
   SmallVector<Value> carries;
   for (const Demand &demand : reductions) {
@@ -329,7 +389,9 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
   }
   SmallVector<Scope *> opened;
   for (AxisId id : loops) {
-    FailureOr<Scope *> scope = open(id, carries, loc);
+    bool innermostLoop = id == loops.back();
+    if (innermostLoop && failed(startRunning(running, carries, loc))) return failure();
+    FailureOr<Scope *> scope = open(id, carries, loc, innermostLoop && descending);
     if (failed(scope)) return failure();
     opened.push_back(*scope);
   }
@@ -338,6 +400,7 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
     for (Reals &start : accumulators)
       for (Real &real : start)
         real.value = carries[next++];
+    bindRunning(running, ArrayRef(carries).drop_front(next));
   }
   SmallVector<Reals, 0> results;
   for (auto [demand, start] : llvm::zip_equal(reductions, accumulators)) {
@@ -345,14 +408,20 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
     if (failed(result)) return failure();
     results.push_back(*result);
   }
-  if (!batch.empty() && failed(store(batch))) return failure();
+  if (body && failed(body())) return failure();
   SmallVector<Value> yields;
   if (!opened.empty())
     for (auto [result, start] : llvm::zip_equal(results, accumulators))
       for (auto [real, carried] : llvm::zip_equal(result, start))
         yields.push_back(align(real, carried.axes, loc));
-  for (Scope *scope : llvm::reverse(opened))
+  for (Scope *scope : llvm::reverse(opened)) {
+    size_t own = yields.size();
+    bool innermostLoop = scope == opened.back();
+    if (innermostLoop && failed(stepRunning(yields, loc))) return failure();
     close(scope, yields, loc);
+    if (innermostLoop) finishRunning(scope, ArrayRef(yields).drop_front(own));
+    yields.truncate(own);
+  }
   current = home;
   innermost = outer;
   setInsertionPoint();
@@ -370,7 +439,7 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
 // Reductions that a traversal of these classes can compute from here, one per operation and coordinates.
 bool Construction::canJoin(const Demand &demand, ArrayRef<AxisId> classes, ArrayRef<Demand> chosen) {
   Operation *op = demand.first.getDefiningOp();
-  if (!op || !isa<kir::ReduceOp, kir::ContractOp>(op) || reducedClasses(op) != classes || current->memo.count(demand)) return false;
+  if (!op || !isReduction(op) || reducedClasses(op) != classes || current->memo.count(demand)) return false;
   if (!allBound(facts.freeAxes(demand)) || scopeOf(facts.freeAxes(demand)) != current) return false;
   return llvm::none_of(chosen, [&](const Demand &d) { return d.first.getDefiningOp() == op && d.second == demand.second; });
 }
@@ -384,96 +453,8 @@ FailureOr<Real> Construction::structured(const Demand &demand) {
       if (canJoin(other, classes, reductions) &&
           llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); }))
         reductions.push_back(other);
-  if (failed(traverse(reductions, classes, {}))) return failure();
+  if (failed(traverse(reductions, classes, {}, {}, op->getLoc()))) return failure();
   return current->memo.at(demand);
-}
-
-//===- ordered loops -----------------------------------------------------------------------------------===//
-
-// The lanes of each carry: what its start and its next value vary over, other carries included.
-SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(kir::ForOp loop) {
-  ::mlir::Block &body = loop.getBody().front();
-  size_t count = loop.getInits().size();
-  AxisId ordered = facts.find(facts.axesOf(loop)[0]);
-  SmallVector<llvm::SetVector<AxisId>> free(count);
-  SmallVector<llvm::SetVector<unsigned>> uses(count);
-  for (unsigned i = 0; i < count; ++i) {
-    Coordinates at;
-    for (AxisId id : facts.carryAxes(loop, i))
-      at.push_back(facts.position(id));
-    Demand next(body.getTerminator()->getOperand(i), at);
-    for (const Demand &demand : {Demand(loop.getInits()[i], at), next})
-      for (AxisId id : facts.freeAxes(demand))
-        if (id != ordered) free[i].insert(id);
-    for (AxisId id : facts.carryAxes(loop, i))
-      free[i].insert(facts.find(id));
-    DemandSet seen;
-    facts.reach(next, seen);
-    for (const Demand &demand : seen.order)
-      if (auto argument = dyn_cast<BlockArgument>(demand.first); argument && argument.getOwner() == &body && argument.getArgNumber() > 0)
-        uses[i].insert(argument.getArgNumber() - 1);
-  }
-  for (size_t round = 0; round < count; ++round)
-    for (unsigned i = 0; i < count; ++i)
-      for (unsigned j : uses[i]) // a reduction over the other's own axes leaves only the rest
-        for (AxisId id : free[j])
-          if (i != j && !llvm::is_contained(facts.carryAxes(loop, j), id) &&
-              llvm::none_of(facts.carryAxes(loop, j), [&](AxisId a) { return facts.find(a) == id; }))
-            free[i].insert(id);
-  SmallVector<SmallVector<AxisId, 4>> lanes;
-  for (auto &set : free) {
-    AxisSet axes(set.begin(), set.end());
-    lanes.push_back(laneAxes(axes));
-  }
-  return lanes;
-}
-
-LogicalResult Construction::orderedLoop(kir::ForOp loop, Effect *effect) {
-  Scope *home = current, *outer = innermost;
-  Location loc = loop.getLoc();
-  ::mlir::Block &body = loop.getBody().front();
-  SmallVector<SmallVector<AxisId, 4>> lanes = carryLanes(loop);
-  SmallVector<Coordinates> at;
-  SmallVector<Value> carries;
-  for (auto [i, init] : llvm::enumerate(loop.getInits())) {
-    Coordinates own;
-    for (AxisId id : facts.carryAxes(loop, i)) {
-      if (!lookup(facts.find(id))) return loop.emitError("shared gpu: a loop carry's axis is bound only inside the loop");
-      own.push_back(facts.position(id));
-    }
-    at.push_back(own);
-    FailureOr<Real> start = realise({init, isa<KirTensorType>(init.getType()) ? own : Coordinates()});
-    if (failed(start)) return failure();
-    carries.push_back(align(*start, lanes[i], loc));
-  }
-  FailureOr<Scope *> scope = open(facts.find(facts.axesOf(loop)[0]), carries, loc);
-  if (failed(scope)) return failure();
-  for (auto [i, value] : llvm::enumerate(carries)) {
-    Real real;
-    real.value = value;
-    real.axes = lanes[i];
-    value.setLoc(body.getArgument(i + 1).getLoc());
-    (*scope)->memo[{body.getArgument(i + 1), at[i]}] = real;
-  }
-  SmallVector<Value> yields; // before the writes: they may overwrite what the carries read
-  for (unsigned i = 0; i < carries.size(); ++i) {
-    Value next = body.getTerminator()->getOperand(i);
-    FailureOr<Real> real = realise({next, isa<KirTensorType>(next.getType()) ? at[i] : Coordinates()});
-    if (failed(real)) return failure();
-    yields.push_back(align(*real, lanes[i], loc));
-  }
-  if (effect && failed(emit(effect->children))) return failure();
-  close(*scope, yields, loc);
-  current = home;
-  innermost = outer;
-  setInsertionPoint();
-  for (auto [i, value] : llvm::enumerate(yields)) {
-    Real real;
-    real.value = value;
-    real.axes = lanes[i];
-    home->memo[{loop.getResult(i), at[i]}] = real;
-  }
-  return success();
 }
 
 } // namespace intent::conversion

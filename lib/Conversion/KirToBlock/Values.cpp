@@ -1,6 +1,7 @@
 // Realisation of values: scopes, index expressions, accesses, element-wise work.
 #include "Construct.h"
 
+#include "intent/Target/Capabilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -187,6 +188,16 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
   case Index::Extent: {
     StringRef atom = cast<StringAttr>(node->extent).getValue();
     if (Value value = facts.atomValue(atom)) return realise({value, {}});
+    if (Operation *owner = facts.sliceOwner(atom)) { // as much of a chunk as the axis has left
+      AxisId id = facts.runningClass(owner);
+      FailureOr<Value> extent = extentValue(id, loc);
+      if (failed(extent)) return failure();
+      Real whole, base, chunk;
+      whole.value = *extent;
+      base.value = lookup(facts.passClass(owner))->base;
+      chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
+      return binary(BinaryKind::Minimum, chunk, binary(BinaryKind::Sub, whole, base, loc), loc);
+    }
     ExprAttr symbol = ExprAttr::symbol(builder.getContext(), atom);
     Real real;
     real.value = program.getBody().getArgument(program.getNumPublicArguments() + (llvm::find(privates, symbol) - privates.begin()));
@@ -259,35 +270,52 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
 
 //===- accesses ----------------------------------------------------------------------------------------===//
 
-FailureOr<Construction::Accessed> Construction::access(Type view, ArrayRef<const Index *> coordinates, ArrayRef<Real> others,
-                                                       ArrayRef<Condition> conditions, Location loc) {
+Value Construction::memoryOf(Value view) {
+  if (auto argument = dyn_cast<BlockArgument>(view)) return program.getBody().getArgument(argument.getArgNumber());
+  return buffers.lookup(view);
+}
+
+Value Construction::workspace(StringRef name, Type element, ArrayRef<ExprAttr> shape) {
+  SmallVector<Attribute> all;
+  if (ArrayAttr known = program.getWorkspacesAttr()) all.assign(known.begin(), known.end());
+  std::string unique = (name + (all.empty() ? "" : std::to_string(all.size() + 1))).str();
+  all.push_back(WorkspaceAttr::get(builder.getContext(), builder.getStringAttr(unique), element, shape, /*zeroed=*/false));
+  program.setWorkspacesAttr(builder.getArrayAttr(all));
+  return program.getBody().addArgument(block::ViewType::get(builder.getContext(), element, shape.size()),
+                                       NameLoc::get(builder.getStringAttr(unique), facts.kernel.getLoc()));
+}
+
+FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, bool authored,
+                                                       ArrayRef<Real> others, Location loc) {
   Accessed result;
-  for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(view))) {
+  bool reported = authored && program->getParentOfType<ModuleOp>()->hasAttr(checkedAttributeName);
+  for (AxisId id : facts.privateAxes(view)) { // each iteration has a buffer of its own
+    FailureOr<Real> at = realiseIndex(facts.position(id), loc);
+    if (failed(at)) return failure();
+    result.coordinates.push_back(*at);
+  }
+  for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(view.getType()))) {
     FailureOr<Real> real = realiseIndex(at, loc);
     if (failed(real)) return failure();
     result.coordinates.push_back(*real);
-    if (facts.isWithin(at, extent)) continue; // else guarded
+    if (reported || facts.isWithin(at, extent)) continue; // else guarded
     if (!facts.isNonNegative(at)) result.valid.push_back(compare(ComparePredicate::Ge, *real, indexConstant(0, loc), loc));
     FailureOr<Real> size = realiseIndex(facts.index.extent(extent), loc);
     if (failed(size)) return failure();
     result.valid.push_back(compare(ComparePredicate::Lt, *real, *size, loc));
   }
-  for (const Condition &condition : conditions) {
-    FailureOr<Real> real = realise({condition.value, {}});
-    if (failed(real)) return failure();
-    if (condition.negated) {
-      Real inverse = *real;
-      inverse.value = UnaryOp::create(builder, loc, real->value.getType(), UnaryKind::Not, real->value, false, false);
-      result.valid.push_back(inverse);
-    } else result.valid.push_back(*real);
-  }
-  Reals all(result.coordinates);
-  llvm::append_range(all, result.valid);
-  llvm::append_range(all, others);
-  result.axes = unite(all);
-  for (AxisId id : result.axes)
-    if (std::optional<Real> valid = validity(id, loc)) result.valid.push_back(*valid);
+  finish(result, others, loc);
   return result;
+}
+
+// The axes of an access follow from everything that takes part in it; their padding is not active.
+void Construction::finish(Accessed &access, ArrayRef<Real> others, Location loc) {
+  Reals all(access.coordinates);
+  llvm::append_range(all, access.valid);
+  llvm::append_range(all, others);
+  access.axes = unite(all);
+  for (AxisId id : access.axes)
+    if (std::optional<Real> valid = validity(id, loc)) access.valid.push_back(*valid);
 }
 
 static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
@@ -297,19 +325,47 @@ static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
   return values;
 }
 
-FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coordinates) {
-  Location loc = read.getLoc();
-  FailureOr<Accessed> at = access(read.getView().getType(), facts.viewCoordinates(read.getIndices(), coordinates), {}, {}, loc);
-  if (failed(at)) return failure();
-  Type element = elementType(read.getView().getType().getElement());
+FailureOr<Real> Construction::loadAt(Value memory, Type element, const Accessed &at, Location loc) {
   TypedAttr zero = isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0);
   Real fill = constant(zero, loc), result;
-  result.axes = at->axes;
-  Value view = program.getBody().getArgument(cast<BlockArgument>(read.getView()).getArgNumber());
-  result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at->axes)), view, valuesOf(at->coordinates),
-                                valuesOf(at->valid), fill.value, alignment(at->coordinates, at->axes), alignment(at->valid, at->axes));
-  result.zero.insert(at->axes.begin(), at->axes.end());
+  result.axes = at.axes;
+  result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at.axes)), memory, valuesOf(at.coordinates),
+                                valuesOf(at.valid), fill.value, alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
+  result.zero.insert(at.axes.begin(), at.axes.end());
   return result;
+}
+
+FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coordinates) {
+  Location loc = read.getLoc();
+  Reals valid;
+  if (Value condition = read.getValid()) {
+    FailureOr<Real> real = realise({condition, isa<KirTensorType>(condition.getType()) ? Coordinates(coordinates) : Coordinates()});
+    if (failed(real)) return failure();
+    valid.push_back(*real);
+  }
+  // A read under a condition is made for lanes where the condition does not hold, too; and a scan may look one member
+  // beyond the ends of what it runs over.
+  bool authored = !read->getParentOfType<kir::IfOp>() && !read->getParentOfType<kir::WhileOp>();
+  if (isa<KirTensorType>(read.getType()))
+    for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType())))
+      authored &= facts.isWithin(at, extent);
+  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), authored, valid, loc);
+  if (failed(at)) return failure();
+  llvm::append_range(at->valid, valid);
+  return loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);
+}
+
+// All of the conditions, outermost first; a scalar true for none.
+FailureOr<Real> Construction::conjunction(ArrayRef<Condition> conditions, Location loc) {
+  std::optional<Real> all;
+  for (const Condition &condition : conditions) {
+    FailureOr<Real> real = realise({condition.value, {}});
+    if (failed(real)) return failure();
+    Real holds = *real;
+    if (condition.negated) holds.value = UnaryOp::create(builder, loc, real->value.getType(), UnaryKind::Not, real->value, false, false);
+    all = all ? binary(BinaryKind::And, *all, holds, loc) : holds;
+  }
+  return all ? *all : constant(builder.getBoolAttr(true), loc);
 }
 
 //===- element-wise work -------------------------------------------------------------------------------===//
@@ -369,9 +425,10 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
       real.value = program.getBody().getArgument(argument.getArgNumber());
       return real;
     }
-    if (!isa<kir::ForOp>(argument.getOwner()->getParentOp()) || argument.getArgNumber() == 0)
-      return realiseIndex(facts.indexOf(value, coordinates), value.getLoc());
-    return emitError(value.getLoc(), "shared gpu: a loop carry is read at coordinates that are not its own axes");
+    if (std::optional<Demand> source = facts.argumentDemand(argument, coordinates)) return realise(*source);
+    std::optional<std::pair<Operation *, unsigned>> carry = Carries::of(argument);
+    if (!carry) return realiseIndex(facts.indexOf(value, coordinates), value.getLoc());
+    return elsewhere({value, facts.carryCoordinates(carry->first, carry->second)}, demand);
   }
   Operation *op = value.getDefiningOp();
   Location loc = op->getLoc();
@@ -382,15 +439,31 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   auto at = [&](Value v) { return Demand(v, isa<KirTensorType>(v.getType()) ? coordinates : Coordinates()); };
   if (auto constantOp = dyn_cast<kir::ConstantOp>(op)) return constant(constantOp.getValue(), loc);
   if (auto read = dyn_cast<kir::ReadOp>(op)) {
-    if (std::optional<Demand> stored = facts.forwarded(read, coordinates)) return realise(*stored);
-    return load(read, coordinates);
+    std::optional<Demand> stored = facts.forwarded(read, coordinates);
+    if (!stored) {
+      for (Scope *scope = current; scope; scope = scope->parent)
+        if (scope->keptIn.count(demand)) return elsewhere(demand, demand);
+      return load(read, coordinates);
+    }
+    FailureOr<Real> real = realise(*stored);
+    if (failed(real) || !read.getValid()) return real;
+    FailureOr<Real> valid = realise(at(read.getValid()));
+    if (failed(valid)) return failure();
+    Type element = read.getView().getType().getElement();
+    return select(*valid, *real, constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc), loc);
   }
-  if (isa<kir::ReduceOp, kir::ContractOp>(op)) return structured(demand);
-  if (auto loop = dyn_cast<kir::ForOp>(op)) {
-    if (failed(orderedLoop(loop, nullptr))) return failure();
-    auto it = current->memo.find(demand);
-    if (it == current->memo.end()) return op->emitError("shared gpu: the loop's result is read at coordinates that are not its own axes");
-    return it->second;
+  if (isReduction(op)) return structured(demand);
+  if (isEffect(op)) {
+    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op) : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
+    if (own[0] != coordinates) return elsewhere({value, own[0]}, demand);
+    return op->emitError("shared gpu: the result of this effect is needed by work that is not done in step with it");
+  }
+  if (facts.isRunning(demand)) return runningScan(demand);
+  if (Carries::has(op)) {
+    Demand own(value, facts.carryCoordinates(op, *Carries(op).numberOf(value)));
+    if (own.second != coordinates) return elsewhere(own, demand);
+    if (failed(runLoop(op, nullptr))) return failure();
+    return current->memo.at(demand);
   }
   if (auto branch = dyn_cast<kir::IfOp>(op)) { // both sides are total: a choice of values needs no control
     unsigned i = cast<OpResult>(value).getResultNumber();

@@ -196,6 +196,10 @@ const Feature features[] = {
     INTEGER("registers_per_block", h.registers),
     INTEGER("contract_minimum_k", StringRef(h.arch).starts_with("gfx") ? 1 : p.minimumK),
     INTEGER("contract_minimum_k_8bit", StringRef(h.arch).starts_with("gfx") ? 1 : p.minimumK8),
+    // Triton 3.6 compiles an exchange of several lanes a thread for NVIDIA only.
+    INTEGER("exchange_lanes_per_thread", p.name == "triton" && StringRef(h.arch).starts_with("gfx") ? 1 : unbounded),
+    // A barrier of gfx9 waits for waves and not for their stores.
+    BOOLEAN("release_needs_drain", p.name == "triton" && StringRef(h.arch).starts_with("gfx9")),
     BOOLEAN("descriptors", h.descriptors),
     BOOLEAN("power_of_two_fragments", p.powerOfTwo),
     BOOLEAN("ordered_lanes", p.orderedLanes),

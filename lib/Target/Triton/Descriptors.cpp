@@ -44,7 +44,16 @@ static bool isOwnBound(Value valid, LanesOp lanes, ExprAttr extent, ProgramOp pr
 // The block of the descriptor that the access can use; nothing if it cannot.
 static SmallVector<Attribute> descriptorBlock(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, ValueRange validity,
                                               ArrayAttr validAxes, Type value, ProgramOp program, IndexWidths &widths) {
-  auto argument = cast<ViewArgumentAttr>(program.getInterfaceOf(cast<BlockArgument>(view).getArgNumber()));
+  unsigned position = cast<BlockArgument>(view).getArgNumber();
+  if (position >= program.getNumPublicArguments()) return {}; // a workspace
+  // Copies of a descriptor are not ordered with the accesses of threads, which a fence orders.
+  bool reads = false, writes = false;
+  for (Operation *user : view.getUsers()) {
+    reads |= !isa<StoreOp>(user);
+    writes |= !isa<LoadOp>(user);
+  }
+  if (reads && writes) return {};
+  auto argument = cast<ViewArgumentAttr>(program.getInterfaceOf(position));
   size_t rank = coordinates.size();
   if (rank < 2 || rank > 5 || extentsOf(value).size() != rank || elementType(value).isInteger(1)) return {};
   SmallVector<Attribute> block;

@@ -310,6 +310,14 @@ SmallVector<ExprAttr> IndexWidths::conditions() {
       check(result);
     if (auto loop = dyn_cast<scf::ForOp>(op)) check(loop.getInductionVar());
   });
+  // The offsets of a workspace; the launcher knows those of the caller's views.
+  if (ArrayAttr spaces = program.getWorkspacesAttr())
+    for (auto space : spaces.getAsRange<WorkspaceAttr>()) {
+      ExprAttr elements = ExprAttr::constant(program.getContext(), 1);
+      for (ExprAttr extent : space.getShape())
+        elements = mul(elements, extent);
+      if (elements.getConstant().value_or(INT64_MAX) > INT32_MAX) bounds.insert(elements);
+    }
   SmallVector<ExprAttr> kept;
   for (ExprAttr bound : bounds)
     if (llvm::none_of(bounds, [&](ExprAttr other) { return other != bound && reaches(other, bound); })) kept.push_back(bound);

@@ -2,6 +2,7 @@
 // rewritten here, in the IR; the serializer only spells.
 #include "Legalization.h"
 #include "intent/Dialect/Block/IR/Block.h"
+#include "intent/Target/Emission/NameScope.h"
 #include "intent/Target/Triton/Triton.h"
 
 #include "mlir/Pass/Pass.h"
@@ -18,19 +19,42 @@ static void addPrivate(ProgramOp program, ExprAttr expr, const Twine &name) {
   privates.push_back(expr);
   MLIRContext *context = program.getContext();
   program.setPrivatesAttr(ArrayAttr::get(context, privates));
-  program.getBody().addArgument(IndexType::get(context), NameLoc::get(StringAttr::get(context, name), program.getLoc()));
+  // Workspaces stand behind the private arguments.
+  program.getBody().insertArgument(program.getNumPublicArguments() + privates.size() - 1, IndexType::get(context),
+                                   NameLoc::get(StringAttr::get(context, name), program.getLoc()));
 }
 
-/// The stride of each view axis that no declaration fixes becomes a private argument `"x.stride.0"`.
+ExprAttr strideOf(ProgramOp program, unsigned argument, unsigned axis) {
+  MLIRContext *context = program.getContext();
+  unsigned publics = program.getNumPublicArguments();
+  if (argument >= publics) {
+    auto space = cast<WorkspaceAttr>(program.getWorkspacesAttr()[argument - publics - program.getPrivates().size()]);
+    ExprAttr stride = ExprAttr::constant(context, 1);
+    for (ExprAttr extent : space.getShape().drop_front(axis + 1))
+      stride = ExprAttr::apply(ExprKind::Mul, {stride, extent});
+    return stride;
+  }
+  auto view = cast<ViewArgumentAttr>(program.getInterfaceOf(argument));
+  ArrayAttr declared = view.getStrides();
+  if (declared && axis < declared.size())
+    if (auto integer = dyn_cast<IntegerAttr>(declared[axis])) return ExprAttr::constant(context, integer.getInt());
+  return ExprAttr::symbol(context, (view.getName().getValue() + ".stride." + Twine(axis)).str());
+}
+
+/// The stride of each view axis that no declaration fixes becomes a private argument: `"x.stride.0"` of a parameter, a
+/// product of extents of a workspace. One of parameters alone is written in place.
 static void exposeStrides(ProgramOp program) {
-  for (unsigned i = 0, publics = program.getNumPublicArguments(); i < publics; ++i) {
-    auto view = dyn_cast<ViewArgumentAttr>(program.getInterfaceOf(i));
-    if (!view || program.getBody().getArgument(i).use_empty()) continue;
-    for (size_t axis = 0; axis < view.getShape().size(); ++axis) {
-      ArrayAttr declared = view.getStrides();
-      if (declared && axis < declared.size() && isa<IntegerAttr>(declared[axis])) continue;
-      std::string symbol = (view.getName().getValue() + ".stride." + Twine(axis)).str();
-      addPrivate(program, ExprAttr::symbol(program.getContext(), symbol), symbol);
+  for (size_t i = 0; i < program.getBody().getNumArguments(); ++i) {
+    BlockArgument argument = program.getBody().getArgument(i);
+    auto view = dyn_cast<ViewType>(argument.getType());
+    if (!view || argument.use_empty()) continue;
+    for (int64_t axis = 0; axis < view.getRank(); ++axis) {
+      ExprAttr stride = strideOf(program, argument.getArgNumber(), axis);
+      bool launched = false;
+      stride.walkExpr([&](ExprAttr leaf) { launched |= leaf.getKind() == ExprKind::Symbol; });
+      if (!launched) continue;
+      std::string name = (emission::authorName(argument.getLoc()) + "_stride_" + Twine(axis)).str();
+      addPrivate(program, stride, stride.getKind() == ExprKind::Symbol ? stride.getSymbol().getValue() : StringRef(name));
     }
   }
 }
@@ -44,13 +68,26 @@ static void exposeSegments(ProgramOp program) {
   }
 }
 
+/// The condition of a while is printed before the loop and again in it: what does not vary there belongs before both, where
+/// a name that stands for a constant is given once.
+static void hoistFromConditions(ProgramOp program) {
+  program.walk([](scf::WhileOp loop) {
+    for (Operation &op : llvm::make_early_inc_range(loop.getBefore().front().without_terminator()))
+      if (op.getNumRegions() == 0 && isPure(&op) &&
+          llvm::none_of(op.getOperands(), [&](Value v) { return loop.getBefore().isAncestor(v.getParentRegion()); }))
+        op.moveBefore(loop);
+  });
+}
+
 LogicalResult legalizeForTriton(ModuleOp module) {
   WalkResult walked = module.walk([](ProgramOp program) {
     chooseDescriptors(program);
-    if (failed(filterRows(program))) return WalkResult::interrupt();
+    if (failed(legalizeAtomics(program)) || failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);
     exposeSegments(program);
+    legalizeStructured(program);
     legalizeMath(program);
+    hoistFromConditions(program);
     separateSharedAccumulators(program);
     return WalkResult::skip();
   });

@@ -12,6 +12,14 @@ namespace intent::triton {
 
 static constexpr unsigned inlineWidth = 72;
 
+// Each wave waits until its stores have reached memory that other waves see.
+static constexpr StringLiteral drainText = R"(@triton.jit
+def _drain():
+    tl.inline_asm_elementwise(
+        "s_waitcnt vmcnt(0)\n\tv_mov_b32 $0, $1", "=v,v,~{memory}", [tl.full((), 0, tl.int32)], dtype=tl.int32, is_pure=False, pack=1
+    )
+)";
+
 //===- operations --------------------------------------------------------------------------------------===//
 
 LogicalResult KernelSerializer::emitBlock(::mlir::Block &body) {
@@ -29,11 +37,15 @@ LogicalResult KernelSerializer::emit(Operation *op) {
       .Case([&](LoadOp op) { return emitLoad(op); })
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](ReduceOp op) { return emitReduce(op); })
+      .Case([&](ScanOp op) { return emitScan(op); })
       .Case([&](ContractOp op) { return emitContract(op); })
+      .Case([&](AtomicOp op) { return emitAtomic(op); })
+      .Case([&](CompareExchangeOp op) { return emitCompareExchange(op); })
       .Case([&](LanesOp op) { return emitLanes(op); })
       // block.fence -> tl.debug_barrier()
       .Case([&](FenceOp op) {
         comment(op);
+        if (op->hasAttr(drainAttributeName)) out.line(helper("_drain", drainText) + "()");
         out.line("tl.debug_barrier()");
         return success();
       })
@@ -74,37 +86,38 @@ LogicalResult KernelSerializer::emitLanes(LanesOp op) {
   return success();
 }
 
+// The stride of a view's axis: a declared number, or the private argument that holds it.
+std::optional<Expression> KernelSerializer::strideText(Operation *op, BlockArgument view, unsigned axis) {
+  ExprAttr stride = strideOf(program, view.getArgNumber(), axis);
+  if (std::optional<int64_t> constant = stride.getConstant())
+    return Expression{std::to_string(*constant), *constant < 0 ? Precedence::Unary : Precedence::Atom};
+  for (auto [i, expr] : llvm::enumerate(program.getPrivates()))
+    if (expr == stride)
+      return Expression{variables[program.getBody().getArgument(program.getNumPublicArguments() + i)].name, Precedence::Atom};
+  bool launched = false;
+  stride.walkExpr([&](ExprAttr leaf) { launched |= leaf.getKind() == ExprKind::Symbol; });
+  if (!launched)
+    return spellExpr(stride, [](ExprAttr leaf) { return leaf.getSymbol().getValue().str(); }, {"tl.cdiv", "triton.next_power_of_2"});
+  unsupported(op) << "stride " << axis << " of '" << variables[view].name << "' is no private argument; run legalisation first";
+  return std::nullopt;
+}
+
 // x[m, n] -> x + m[:, None] * x_stride_m + n[None, :] * x_stride_n
-Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, unsigned rank) {
+Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, unsigned rank, bool wide) {
   Rendered result{{variables[view].name, Precedence::Atom}, Form::Scalar, SmallBitVector(rank)};
-  unsigned publicIndex = cast<BlockArgument>(view).getArgNumber();
-  auto argument = cast<ViewArgumentAttr>(program.getInterfaceOf(publicIndex));
   for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
     Placement placement;
     for (Attribute axis : cast<ArrayAttr>(axes[i]))
       placement.push_back(cast<IntegerAttr>(axis).getInt());
     Rendered at = render(coordinate, placement, rank);
     if (at.form == Form::Literal && at.expression.text == "0") continue;
-    std::optional<int64_t> constant;
-    if (ArrayAttr strides = argument.getStrides(); strides && i < strides.size())
-      if (auto integer = dyn_cast<IntegerAttr>(strides[i])) constant = integer.getInt();
-    if (widths.kind(coordinate) == IndexKind::Raw && constant != 1) at = convert(at, "INDEX");
-    Expression term = at.expression;
-    if (constant != 1) {
-      Expression stride{constant ? std::to_string(*constant) : "", Precedence::Atom};
-      if (!constant) {
-        std::string symbol = (argument.getName().getValue() + ".stride." + Twine(i)).str();
-        for (auto [k, expr] : llvm::enumerate(program.getPrivates().getAsRange<ExprAttr>()))
-          if (expr.getKind() == ExprKind::Symbol && expr.getSymbol().getValue() == symbol)
-            stride.text = variables[program.getBody().getArgument(program.getNumPublicArguments() + k)].name;
-        if (stride.text.empty()) {
-          unsupported(op) << "stride " << i << " of '" << argument.getName().getValue()
-                          << "' is no private argument; run legalisation first";
-          return result;
-        }
-      }
-      term = infix(term, "*", stride, Precedence::Multiply);
-    }
+    std::optional<Expression> stride = strideText(op, cast<BlockArgument>(view), i);
+    if (!stride) return result;
+    bool unit = stride->text == "1";
+    IndexKind kind = widths.kind(coordinate);
+    if (wide && kind != IndexKind::Wide && kind != IndexKind::Literal) at = convert(at, "tl.int64");
+    else if (kind == IndexKind::Raw && !unit) at = convert(at, "INDEX");
+    Expression term = unit ? at.expression : infix(at.expression, "*", *stride, Precedence::Multiply);
     result.expression = infix(result.expression, "+", term, Precedence::Add);
     result.dense |= at.dense;
     if (at.form == Form::Block) result.form = Form::Block;
@@ -139,6 +152,7 @@ static bool sharesValidity(Operation *op, ValueRange validity, ArrayAttr axes) {
     next->walk([&](Operation *inner) {
       if (auto load = dyn_cast<LoadOp>(inner)) shared |= load.getValidity() == validity && load.getValidAxes() == axes;
       if (auto store = dyn_cast<StoreOp>(inner)) shared |= store.getValidity() == validity && store.getValidAxes() == axes;
+      if (auto atomic = dyn_cast<AtomicOp>(inner)) shared |= atomic.getValidity() == validity && atomic.getValidAxes() == axes;
     });
     if (shared) return true;
   }
@@ -267,126 +281,6 @@ std::optional<Rendered> KernelSerializer::accessMask(Operation *op, ValueRange v
     valid->expression = {name, Precedence::Atom};
   }
   return valid;
-}
-
-// A scalar function over a combine's values: `def _combine(a, b): ... return ...`.
-std::string KernelSerializer::combineFunction(ReduceOp op) {
-  ::mlir::Block &body = op.getCombine().front();
-  KernelSerializer scalar(program, "", module);
-  unsigned count = op.getValues().size();
-  std::string parameters;
-  for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
-    std::string base = authorName(argument.getLoc()).str();
-    if (base.empty()) base = std::string(i < count ? "a" : "b") + (count > 1 ? std::to_string(i % count) : "");
-    std::string name = scalar.names.declare(base);
-    scalar.variables[argument] = {name, Form::Scalar, {}};
-    parameters += (i ? ", " : "") + name;
-  }
-  {
-    TextStream::Indent indent(scalar.out);
-    scalar.masks.emplace_back();
-    WalkResult captured = body.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (operand.getParentRegion()->isProperAncestor(&op.getCombine()) && !operand.getDefiningOp<ConstantOp>()) {
-          unsupported(inner) << "a combine function uses a value from outside";
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    if (captured.wasInterrupted() || failed(scalar.emitBlock(body))) return "";
-    std::string results;
-    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-      results += (i ? ", " : "") + scalar.typed(scalar.render(value), elementType(value.getType())).expression.text;
-    scalar.out.line("return " + results);
-  }
-  std::string text = "(" + parameters + "):\n" + scalar.out.take();
-  std::string stem = "_combine";
-  if (std::optional<BinaryKind> kind = builtinCombine(op.getCombine())) stem = "_" + stringifyBinaryKind(*kind).str();
-  for (unsigned i = 0;; ++i) {
-    StringAttr name = StringAttr::get(program.getContext(), stem + (i ? "_" + std::to_string(i) : ""));
-    std::string whole = "@triton.jit\ndef " + name.str() + text;
-    auto [entry, inserted] = module.functions.insert({name, whole});
-    if (inserted || entry->second == whole) return name.str();
-  }
-}
-
-// block.reduce(%x) axis 1 { add } -> tl.sum(x, axis=1); any other combine -> tl.reduce(x, 1, _maximum)
-LogicalResult KernelSerializer::emitReduce(ReduceOp op) {
-  comment(op);
-  SmallVector<std::string> operands;
-  for (Value value : op.getValues()) {
-    Rendered text = render(value);
-    if (elementType(value.getType()).isIndex() && widths.kind(value) != IndexKind::Wide) text = convert(text, "tl.int64");
-    operands.push_back(fullText(text, value.getType()));
-  }
-  if (module.failed) return failure();
-  auto form = [&](Value result) {
-    unsigned rank = extentsOf(result.getType()).size();
-    return Rendered{{"", Precedence::Atom}, rank ? Form::Block : Form::Scalar, SmallBitVector(rank, true)};
-  };
-  std::string axis = std::to_string(op.getAxis());
-  if (op.getValues().size() == 1) {
-    Value result = op.getResult(0);
-    Type element = elementType(result.getType());
-    std::optional<BinaryKind> kind = builtinCombine(op.getCombine());
-    bool isInteger = isa<IntegerType, IndexType>(element) && !element.isInteger(1);
-    std::string native;
-    if (kind == BinaryKind::Add && !element.isInteger(1)) native = "tl.sum";
-    if (isInteger && (kind == BinaryKind::Maximum || kind == BinaryKind::MaximumNum)) native = "tl.max";
-    if (isInteger && (kind == BinaryKind::Minimum || kind == BinaryKind::MinimumNum)) native = "tl.min";
-    if (isa<FloatType>(element) && kind == BinaryKind::MaximumNum) native = "tl.max";
-    if (isa<FloatType>(element) && kind == BinaryKind::MinimumNum) native = "tl.min";
-    if (!native.empty()) {
-      // Triton widens these operands and keeps the wider dtype.
-      bool widens = element.isBF16() || (isInteger && !element.isIndex() && element.getIntOrFloatBitWidth() < 32);
-      if (!widens) {
-        define(result, native, {operands[0], "axis=" + axis}, form(result));
-        return success();
-      }
-      Rendered text = form(result);
-      text.expression.text = native + "(" + operands[0] + ", axis=" + axis + ").to(" + dtypeText(element) + ")";
-      define(result, text);
-      return success();
-    }
-    std::string function = combineFunction(op);
-    if (function.empty()) return failure();
-    define(result, "tl.reduce", {operands[0], axis, function}, form(result));
-    return success();
-  }
-  std::string function = combineFunction(op);
-  if (function.empty()) return failure();
-  std::string targets;
-  for (auto [i, result] : llvm::enumerate(op.getResults())) {
-    std::string name = nameFor(result);
-    targets += (i ? ", " : "") + name;
-    Rendered text = form(result);
-    variables[result] = {name, text.form, text.dense};
-  }
-  statement(targets + " = ", "tl.reduce", {"(" + llvm::join(operands, ", ") + ")", axis, function});
-  return success();
-}
-
-static bool isZero(Value value) {
-  auto broadcast = value.getDefiningOp<BroadcastOp>();
-  auto constant = broadcast ? broadcast.getValue().getDefiningOp<ConstantOp>() : ConstantOp();
-  if (!constant) return false;
-  if (auto real = dyn_cast<FloatAttr>(constant.getValue())) return real.getValue().isPosZero();
-  return cast<IntegerAttr>(constant.getValue()).getValue().isZero();
-}
-
-// block.contract %a, %b, %acc -> acc = tl.dot(a, b, acc)
-LogicalResult KernelSerializer::emitContract(ContractOp op) {
-  comment(op);
-  Type element = elementType(op.getLhs().getType()), accumulator = elementType(op.getType());
-  SmallVector<std::string> arguments{fullText(op.getLhs()), fullText(op.getRhs())};
-  if (!isZero(op.getAccumulator())) arguments.push_back(fullText(op.getAccumulator()));
-  if (element.isF32()) arguments.push_back("input_precision=\"ieee\"");
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(element)) arguments.push_back("max_num_imprecise_acc=0");
-  if (!accumulator.isF32()) arguments.push_back("out_dtype=" + dtypeText(accumulator));
-  if (module.failed) return failure();
-  unsigned rank = extentsOf(op.getType()).size();
-  define(op, "tl.dot", arguments, {{"", Precedence::Atom}, Form::Block, SmallBitVector(rank, true)});
-  return success();
 }
 
 } // namespace intent::triton

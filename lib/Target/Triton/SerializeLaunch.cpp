@@ -20,12 +20,13 @@ private:
     return spellExpr(expr, [&](ExprAttr leaf) { return symbolText(kernel, leaf); });
   }
   std::string lambda(ArrayRef<ExprAttr> mentioned, StringRef body, ArrayRef<std::string> more = {});
-  bool isContiguousExtent(ExprAttr expr);
+  bool isContiguousExtent(ProgramOp program, ExprAttr expr);
   void symbols();
   void variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions);
   void narrowCondition(ArrayRef<ExprAttr> bounds);
   void configurations(ProgramOp program);
   void descriptors(ProgramOp program);
+  void workspaces(ProgramOp program);
   void wrap(ArrayRef<std::string> items);
   void arguments(ProgramOp program);
   void launch();
@@ -96,7 +97,7 @@ void LaunchTable::configurations(ProgramOp program) {
 
 // Whether divisibility of an extent widens accesses: it is the last one of views at least as deep as any
 // in which it counts rows.
-bool LaunchTable::isContiguousExtent(ExprAttr expr) {
+bool LaunchTable::isContiguousExtent(ProgramOp program, ExprAttr expr) {
   size_t last = 0, other = 0;
   for (Attribute entry : kernel.getInterface()) {
     auto view = dyn_cast<ViewArgumentAttr>(entry);
@@ -105,6 +106,11 @@ bool LaunchTable::isContiguousExtent(ExprAttr expr) {
     if (shape.back() == expr) last = std::max(last, shape.size());
     if (llvm::is_contained(shape.drop_back(), expr)) other = std::max(other, shape.size());
   }
+  // The pitch of a workspace's rows.
+  unsigned first = program.getNumPublicArguments() + program.getPrivates().size();
+  for (BlockArgument space : program.getBody().getArguments().drop_front(first))
+    for (int64_t axis = 0; axis + 1 < cast<ViewType>(space.getType()).getRank(); ++axis)
+      if (strideOf(program, space.getArgNumber(), axis) == expr) return true;
   return last && last >= other;
 }
 
@@ -142,8 +148,11 @@ void LaunchTable::arguments(ProgramOp program) {
     }
     values.push_back(spell(expr).text);
     mentioned.push_back(expr);
-    types.push_back(isContiguousExtent(expr) ? "\"extent/16\"" : "\"extent\"");
+    types.push_back(isContiguousExtent(program, expr) ? "\"extent/16\"" : "\"extent\"");
   }
+  if (ArrayAttr spaces = program.getWorkspacesAttr())
+    for (auto space : spaces.getAsRange<WorkspaceAttr>())
+      types.push_back("\"*" + signatureText(space.getElement()) + "\"");
   auto tuple = [&](ArrayRef<std::string> items) { return "(" + llvm::join(items, ", ") + (items.size() == 1 ? ",)" : ")"); };
   std::string text = "arguments=" + lambda(mentioned, tuple(values), names) + ",";
   if (out.column() + text.size() <= 120) out.line(text);
@@ -201,6 +210,26 @@ void LaunchTable::descriptors(ProgramOp program) {
   out.line("descriptors=" + lambda(extents, "[" + llvm::join(items, ", ") + "]", views) + ",");
 }
 
+// workspaces=lambda N, R, **_: [("float32", (N, R), False)]: dtype, extents, whether zero at allocation
+void LaunchTable::workspaces(ProgramOp program) {
+  ArrayAttr spaces = program.getWorkspacesAttr();
+  if (!spaces || spaces.empty()) return;
+  SmallVector<std::string> items;
+  SmallVector<ExprAttr> extents;
+  for (auto space : spaces.getAsRange<WorkspaceAttr>()) {
+    std::string shape;
+    for (ExprAttr extent : space.getShape()) {
+      shape += spell(extent).text + ", ";
+      extents.push_back(extent);
+    }
+    if (space.getShape().size() > 1) shape.resize(shape.size() - 2);
+    else if (!shape.empty()) shape.pop_back();
+    items.push_back("(" + pythonString(storageText(space.getElement())) + ", (" + shape + "), " + (space.getZeroed() ? "True" : "False") +
+                    ")");
+  }
+  out.line("workspaces=" + lambda(extents, "[" + llvm::join(items, ", ") + "]") + ",");
+}
+
 void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions) {
   out.line("dict(");
   {
@@ -224,6 +253,7 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
     out.line("grid=" + lambda({grid}, spell(grid).text) + ",");
     narrowCondition(conditions);
     arguments(program);
+    workspaces(program);
     descriptors(program);
     configurations(program);
   }
@@ -235,7 +265,9 @@ void LaunchTable::launch() {
   SmallVector<std::string> names;
   for (Attribute entry : kernel.getInterface())
     names.push_back(nameOf(entry));
-  std::string list = llvm::join(names, ", ");
+  std::string list = llvm::join(names, ", "), device = "\"cuda\"";
+  for (Attribute entry : llvm::reverse(kernel.getInterface()))
+    if (isa<ViewArgumentAttr>(entry)) device = nameOf(entry) + ".device";
   out.line("def " + identifierFrom(kernel.getSymName()) + "(" + list + ", row=0):");
   TextStream::Indent indent(out);
   out.line("\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
@@ -248,6 +280,14 @@ void LaunchTable::launch() {
   out.line("constants = config.kwargs | variant[\"coverage\"](**values)");
   out.line("grid = variant[\"grid\"](**values, **constants)");
   out.line("arguments = variant[\"arguments\"](**values, **constants)");
+  bool spaced = false;
+  kernel.walk([&](ProgramOp program) { spaced |= program.getWorkspacesAttr() && !program.getWorkspacesAttr().empty(); });
+  if (spaced) {
+    out.line("for dtype, shape, zeroed in variant[\"workspaces\"](**values, **constants) if \"workspaces\" in variant else ():");
+    TextStream::Indent body(out);
+    out.line("make = torch.zeros if zeroed else torch.empty");
+    out.line("arguments += (make(shape, dtype=getattr(torch, dtype), device=" + device + "),)");
+  }
   bool described = false;
   kernel.walk([&](ProgramOp program) { described |= program->hasAttr("triton.descriptors"); });
   if (described) {

@@ -97,7 +97,7 @@ LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   names.push();
   masks.emplace_back();
   std::string iv = names.declare(inductionName(op));
-  variables[op.getInductionVar()] = {iv, Form::Scalar, {}};
+  variables[op.getInductionVar()] = {iv, Form::Argument, {}};
   out.line("for " + iv + " in range(" + range + "):");
   {
     TextStream::Indent indent(out);
@@ -179,9 +179,12 @@ LogicalResult KernelSerializer::emitWhile(scf::WhileOp op) {
   }
   go = names.declare("go");
   auto test = [&]() -> LogicalResult {
+    // Masks that the condition names hold for the state of its own printing.
+    masks.emplace_back();
     if (failed(emitBlock(before))) return failure();
     assignAll(passed, condition.getArgs());
-    out.line(go + " = " + render(condition.getCondition()).expression.text);
+    out.line(go + " = " + typed(render(condition.getCondition()), condition.getCondition().getType()).expression.text);
+    masks.pop_back();
     return success();
   };
   if (failed(test())) return failure();

@@ -65,6 +65,8 @@ static StringRef defaultName(Value value) {
     if (kind == BinaryKind::Minimum) return "smallest";
     return "reduced";
   }
+  if (isa<AtomicOp, CompareExchangeOp>(op)) return "held";
+  if (isa<ScanOp>(op)) return "running";
   if (auto unary = dyn_cast<UnaryOp>(op)) return stringifyUnaryKind(unary.getKind());
   return "value";
 }
@@ -133,9 +135,9 @@ void KernelSerializer::comment(Operation *op) {
   out.line("# " + line.first + ":" + Twine(line.second));
 }
 
-// `prefix callee(arguments)`, one argument a line where it is long.
-void KernelSerializer::statement(const std::string &prefix, const std::string &callee, ArrayRef<std::string> arguments) {
-  std::string flat = prefix + callee + "(" + llvm::join(arguments, ", ") + ")";
+// `prefix callee(arguments) suffix`, one argument a line where it is long.
+void KernelSerializer::statement(const std::string &prefix, const std::string &callee, ArrayRef<std::string> arguments, StringRef suffix) {
+  std::string flat = prefix + callee + "(" + llvm::join(arguments, ", ") + ")" + suffix.str();
   if (out.column() + flat.size() <= lineWidth) return out.line(flat);
   out.line(prefix + callee + "(");
   {
@@ -143,7 +145,7 @@ void KernelSerializer::statement(const std::string &prefix, const std::string &c
     for (const std::string &argument : arguments)
       out.line(argument + ",");
   }
-  out.line(")");
+  out.line(")" + suffix);
 }
 
 void KernelSerializer::define(Value value, Rendered text) {
@@ -159,7 +161,7 @@ void KernelSerializer::define(Value value, Rendered text) {
                         text.dense};
 }
 
-void KernelSerializer::define(Value value, const std::string &callee, ArrayRef<std::string> arguments, Rendered text) {
+void KernelSerializer::define(Value value, const std::string &callee, ArrayRef<std::string> arguments, Rendered text, StringRef suffix) {
   std::string name = carryTarget(value);
   bool carried = !name.empty();
   // A carry keeps its full shape.
@@ -168,7 +170,7 @@ void KernelSerializer::define(Value value, const std::string &callee, ArrayRef<s
     name.clear();
   }
   if (name.empty()) name = nameFor(value);
-  statement(name + " = ", callee, arguments);
+  statement(name + " = ", callee, arguments, suffix);
   variables[value] = {name, text.form, text.dense};
 }
 

@@ -22,6 +22,14 @@ std::string signatureText(Type element) {
   return "fp" + std::to_string(element.getIntOrFloatBitWidth());
 }
 
+std::string storageText(Type element) {
+  if (element.isIndex()) return "int64";
+  if (element.isInteger(1)) return "bool";
+  if (isa<Float8E4M3FNType>(element)) return "float8_e4m3fn";
+  if (isa<Float8E5M2Type>(element)) return "float8_e5m2";
+  return dtypeText(element).substr(3); // without `tl.`
+}
+
 std::string dtypeText(Type element) {
   if (element.isIndex()) return "tl.int64";
   if (auto integer = dyn_cast<IntegerType>(element))

@@ -3,6 +3,7 @@
 #define INTENT_LIB_TARGET_TRITON_SERIALIZER_H
 
 #include "IndexWidth.h"
+#include "Legalization.h"
 #include "intent/Dialect/Block/IR/Block.h"
 #include "intent/Target/Emission/Expression.h"
 #include "intent/Target/Emission/NameScope.h"
@@ -57,15 +58,30 @@ private:
   llvm::SmallVector<std::string> loadArguments(block::LoadOp op, SmallBitVector &dense);
   void emitForms(llvm::ArrayRef<std::string> descriptorForm, llvm::function_ref<void()> pointerForm);
   std::string descriptorCall(mlir::Operation *op, mlir::ValueRange coordinates, llvm::StringRef method, llvm::StringRef value = "");
-  mlir::LogicalResult emitReduce(block::ReduceOp op);
-  mlir::LogicalResult emitContract(block::ContractOp op);
   mlir::LogicalResult emitLanes(block::LanesOp op);
   mlir::LogicalResult emitValue(mlir::Operation *op);
-  std::string combineFunction(block::ReduceOp op);
-  Rendered pointer(mlir::Operation *op, mlir::Value view, mlir::ValueRange coordinates, mlir::ArrayAttr axes, unsigned rank);
+  std::optional<emission::Expression> strideText(mlir::Operation *op, mlir::BlockArgument view, unsigned axis);
+  /// `wide`: offsets of 64 bits.
+  Rendered pointer(mlir::Operation *op, mlir::Value view, mlir::ValueRange coordinates, mlir::ArrayAttr axes, unsigned rank,
+                   bool wide = false);
   std::optional<Rendered> mask(mlir::Operation *op, mlir::ValueRange validity, mlir::ArrayAttr axes, unsigned rank);
   std::optional<Rendered> accessMask(mlir::Operation *op, mlir::ValueRange validity, mlir::ArrayAttr axes, unsigned rank);
   std::string accessPointer(Rendered address, const std::optional<Rendered> &with, mlir::Type type);
+  // SerializeStructured.cpp: reductions, scans, contractions.
+  mlir::LogicalResult emitReduce(block::ReduceOp op);
+  mlir::LogicalResult emitScan(block::ScanOp op);
+  mlir::LogicalResult emitContract(block::ContractOp op);
+  std::string combineFunction(mlir::Region &combine);
+  llvm::SmallVector<std::string> combinedOperands(mlir::ValueRange values);
+  std::string defineAll(mlir::ValueRange results);
+  // SerializeAtomics.cpp: accesses that other instances see.
+  mlir::LogicalResult emitAtomic(block::AtomicOp op);
+  mlir::LogicalResult emitCompareExchange(block::CompareExchangeOp op);
+  mlir::LogicalResult defineAtomic(mlir::Operation *op, mlir::Value old, const std::string &callee, llvm::ArrayRef<std::string> arguments,
+                                   bool cast);
+  template <typename Op>
+  std::string atomicPointer(Op op, mlir::Type value);
+  std::string sinkPointer(mlir::Operation *op, mlir::Type type, llvm::StringRef slot);
   // SerializeScf.cpp: structured control.
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
@@ -96,8 +112,9 @@ private:
   bool usedUpBy(mlir::Value value, mlir::Operation *point);
   void comment(mlir::Operation *op);
   void define(mlir::Value value, Rendered text);
-  void define(mlir::Value value, const std::string &callee, llvm::ArrayRef<std::string> arguments, Rendered text);
-  void statement(const std::string &prefix, const std::string &callee, llvm::ArrayRef<std::string> arguments);
+  void define(mlir::Value value, const std::string &callee, llvm::ArrayRef<std::string> arguments, Rendered text,
+              llvm::StringRef suffix = "");
+  void statement(const std::string &prefix, const std::string &callee, llvm::ArrayRef<std::string> arguments, llvm::StringRef suffix = "");
   std::string nameFor(mlir::Value value);
   std::string carryTarget(mlir::Value value);
   mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
@@ -127,6 +144,8 @@ private:
 
 /// `tl.float32`, ...; `INDEX` or `tl.int64` for an index.
 std::string dtypeText(mlir::Type element);
+/// `float32`, ... as torch names what a view holds.
+std::string storageText(mlir::Type element);
 /// `fp32`, ... in a kernel signature.
 std::string signatureText(mlir::Type element);
 /// An extent or private-argument symbol as an identifier: `%H` is H, `x.stride.0` is x_stride_0.

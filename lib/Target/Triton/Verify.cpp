@@ -74,6 +74,19 @@ std::optional<Rejection> rejectContract(ContractOp op, const RowValues &values, 
   return std::nullopt;
 }
 
+// Lanes of an exchange that one thread holds.
+std::optional<Rejection> rejectExchange(CompareExchangeOp op, const RowValues &values, TargetAttr target) {
+  int64_t limit = target ? getIntFeature(target, "exchange_lanes_per_thread") : INT64_MAX;
+  std::optional<int64_t> warps = values.option("NUM_WARPS");
+  int64_t threads = warps.value_or(4) * (target ? std::min<int64_t>(getIntFeature(target, "warp_size"), 1024) : 32), lanes = 1;
+  for (ExprAttr extent : extentsOf(op.getExpected().getType()))
+    if (std::optional<int64_t> value = values.evaluate(extent); value && *value > 0 && lanes <= (int64_t(1) << 20)) lanes *= *value;
+  if (limit > (int64_t(1) << 20) || lanes <= limit * threads) return std::nullopt;
+  return Rejection{op, false,
+                   "an exchange of " + std::to_string(lanes) + " lanes by " + std::to_string(threads) + " threads: the target takes " +
+                       std::to_string(limit) + " a thread"};
+}
+
 std::optional<Rejection> rejectOptions(ProgramOp program, const RowValues &values, TargetAttr target) {
   for (StringRef name : {"NUM_WARPS", "NUM_CTAS"}) {
     std::optional<int64_t> value = values.option(name);
@@ -82,8 +95,9 @@ std::optional<Rejection> rejectOptions(ProgramOp program, const RowValues &value
     int64_t limit = target ? getIntFeature(target, name == "NUM_WARPS" ? "max_warps" : "max_ctas") : *value;
     if (*value > limit) return Rejection{program, true, (name + " = " + Twine(*value) + " is above the target's " + Twine(limit)).str()};
     bool reduces = false;
-    program.walk([&](ReduceOp) { reduces = true; });
-    if (name == "NUM_CTAS" && *value > 1 && reduces) return Rejection{program, false, "a reduction over several thread blocks has no form"};
+    program.walk([&](Operation *op) { reduces |= isa<ReduceOp, ScanOp, FenceOp, AtomicOp, CompareExchangeOp>(op); });
+    if (name == "NUM_CTAS" && *value > 1 && reduces)
+      return Rejection{program, false, "a reduction, scan, fence or atomic over several thread blocks has no form"};
   }
   if (!values.option("USE_TENSOR_DESCRIPTOR").value_or(0)) return std::nullopt;
   if (target && !hasFeature(target, "descriptors")) return Rejection{program, true, "the target has no tensor descriptors"};
@@ -108,6 +122,7 @@ std::optional<Rejection> reject(ProgramOp program, ArrayRef<int64_t> row) {
       if (rejection) return WalkResult::interrupt();
     }
     if (auto contract = dyn_cast<ContractOp>(op)) rejection = rejectContract(contract, values, target);
+    if (auto exchange = dyn_cast<CompareExchangeOp>(op)) rejection = rejectExchange(exchange, values, target);
     return rejection ? WalkResult::interrupt() : WalkResult::advance();
   });
   return rejection;
@@ -173,8 +188,7 @@ LogicalResult verifyBinary(BinaryOp op) {
   }
 }
 
-LogicalResult verifyReduce(ReduceOp op) {
-  Region &combine = op.getCombine();
+LogicalResult verifyCombine(Region &combine) {
   WalkResult captured = combine.walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       if (operand.getParentRegion()->isProperAncestor(&combine) && !operand.getDefiningOp<ConstantOp>()) {
@@ -190,14 +204,28 @@ LogicalResult verifyReduce(ReduceOp op) {
   return failure(captured.wasInterrupted());
 }
 
+// What the legalisation leaves is what Triton has, but for elements of one byte.
+LogicalResult verifyAtomic(Operation *op, Type type, StringRef what) {
+  Type element = elementType(type);
+  if (storageBytes(element) >= 2) return success();
+  return surface(op) << "no atomic " << what << " of " << dtypeName(element) << ": expected elements of 16 bits or more";
+}
+
 LogicalResult verifyOperation(Operation *op) {
   for (Type type : op->getResultTypes())
     if (failed(verifyDtype(op, elementType(type), "element_dtypes", "values"))) return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](UnaryOp op) { return verifyUnary(op); })
       .Case([](BinaryOp op) { return verifyBinary(op); })
-      .Case([](ReduceOp op) { return verifyReduce(op); })
+      .Case([](ReduceOp op) { return verifyCombine(op.getCombine()); })
+      .Case([](ScanOp op) { return verifyCombine(op.getCombine()); })
       .Case([](ContractOp op) { return verifyContract(op); })
+      .Case([](AtomicOp op) { return verifyAtomic(op, op.getValue().getType(), stringifyAtomicKind(op.getKind())); })
+      .Case([](CompareExchangeOp op) { return verifyAtomic(op, op.getExpected().getType(), "compare_exchange"); })
+      .Case([](ScatterReduceOp op) -> LogicalResult {
+        if (failed(verifyAtomic(op, op.getValue().getType(), "scatter_reduce"))) return failure();
+        return surface(op) << "'" << op->getName() << "' has no form; run legalisation first";
+      })
       .Case<ConstantOp, ParamOp, LanesOp, LoadOp, StoreOp, FenceOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp, BroadcastOp, TransposeOp,
             YieldOp, GroupOp>([](auto) { return success(); })
       .Case<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>([](auto) { return success(); })

@@ -1,4 +1,4 @@
-"""The `intent` command: run, generate, doctor. Errors go to stderr as one message; the exit status is 1 for them, 2 for a wrong command line."""
+"""The `intent` command: run, generate, explain, tune, doctor. Errors go to stderr as one message; the exit status is 1 for them, 2 for a wrong command line."""
 from __future__ import annotations
 
 import argparse
@@ -6,10 +6,10 @@ import sys
 import traceback
 
 from ..errors import IntentError
-from . import doctor, generate, run
+from . import doctor, explain, generate, run, tune
 from .loading import UserCodeError
 
-_COMMANDS = {"run": run, "generate": generate, "doctor": doctor}
+_COMMANDS = {"run": run, "generate": generate, "explain": explain, "tune": tune, "doctor": doctor}
 
 
 def main(arguments=None) -> int:

@@ -5,7 +5,7 @@ import importlib.metadata
 import os
 import platform
 
-from .. import __version__, cache, native, targets
+from .. import __version__, cache, eviction, native, targets
 from ..errors import IntentError
 
 
@@ -58,7 +58,12 @@ def _cache() -> str:
     existing = root
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
-    return f"{root}{'' if existing.is_dir() and os.access(existing, os.W_OK) else ' (cannot be written)'}"
+    try:
+        limit = eviction.configured_limit()
+    except IntentError as error:
+        return f"{root} ({error})"
+    kept = "unlimited" if limit is None else f"limit {limit / 2**30:.3g} GiB"
+    return f"{root} ({kept}{'' if existing.is_dir() and os.access(existing, os.W_OK) else ', cannot be written'})"
 
 
 def _devices() -> str:

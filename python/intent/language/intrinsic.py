@@ -1,7 +1,11 @@
 """How a public name says what it is."""
+import contextvars
 import functools
 
 from intent.errors import LanguageError
+
+# The interpreter (intent.reference) that runs an author's function now; None where source is only compiled.
+ACTIVE = contextvars.ContextVar("intent_interpreter", default=None)
 
 
 def intrinsic(name):
@@ -9,12 +13,15 @@ def intrinsic(name):
 
     def mark(function):
         @functools.wraps(function)
-        def outside(*args, **kwargs):
+        def operation(*args, **kwargs):
+            interpreter = ACTIVE.get()
+            if interpreter is not None:
+                return interpreter.operate(name, function, args, kwargs)
             raise LanguageError(f"I.{name} is an operation of the author language: it works only inside @intent.kernel and "
-                                "@intent.fn, whose source is compiled and not run")
+                                "@intent.fn, whose source is compiled or interpreted")
 
-        outside.__intent_intrinsic__ = name
-        return outside
+        operation.__intent_intrinsic__ = name
+        return operation
 
     return mark
 

@@ -2,6 +2,7 @@
 import enum
 
 from intent.errors import LanguageError
+from intent.language.intrinsic import ACTIVE
 
 
 class DType:
@@ -166,6 +167,14 @@ class Enum(enum.Enum):
 
     Names and values are unique. In a kernel, members are compared within their own type only.
     """
+
+    def __eq__(self, other):
+        if ACTIVE.get() is not None and type(other) is not type(self):
+            what = f"enum member {other}" if isinstance(other, Enum) else type(other).__name__
+            raise LanguageError(f"an enum member is comparable within its own type only, got {self} and {what}")
+        return self is other
+
+    __hash__ = enum.Enum.__hash__
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

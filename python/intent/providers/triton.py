@@ -17,6 +17,7 @@ import threading
 from dataclasses import dataclass
 
 from ..errors import ProviderError
+from .triton_workspaces import Workspace, Workspaces
 
 _GRID_LIMIT = 2**31 - 1
 _CACHE_LIMIT = 1024
@@ -31,7 +32,7 @@ class TritonProgram:
     def __init__(self, source_path, metadata=None):
         self.source_path = os.fspath(source_path)
         self.metadata = metadata
-        self.observation: dict = {}
+        self.compilations = 0
         self._module = None
         self._lock = threading.Lock()
         self._launches: dict = {}
@@ -97,30 +98,51 @@ class TritonProgram:
         elif _interpreted():
             launch = _Interpreted(planned)
         else:
-            with _device_of(planned):
+            with self._device_of(planned):
                 compiled = self._compile(planned)
-            launch = _Launch(planned, compiled)
-            self.observation.update(variant=planned.variant["name"], configuration=planned.configuration)
+            launch = self._launcher(planned, compiled)
         if len(self._launches) >= _CACHE_LIMIT:
             self._launches.clear()
         self._launches[key] = launch
         return launch
 
     def _compile(self, planned):
-        import triton
-
-        target = triton.runtime.driver.active.get_current_target()
-        device = triton.runtime.driver.active.get_current_device()
-        key = (device, planned.key)
+        """The compiled kernel of a plan, on the current device. ProviderError."""
+        key = (self._device_number(), planned.key)
         compiled = self._compiled.get(key)
         if compiled is None:
             try:
-                compiled = compile_plan(planned, target)
-                compiled._init_handles()
+                compiled = self._loaded(compile_plan(planned, self._target()))
             except Exception as error:
                 raise ProviderError(f"Triton cannot compile variant {planned.variant['name']!r} with {planned.configuration}", original=error) from error
             self._compiled[key] = compiled
+            self.compilations += 1
         return compiled
+
+    # What needs a device; a program without one replaces these five.
+
+    def _device_of(self, planned):
+        """A context in which the device of the call's tensors is current."""
+        import torch
+
+        return torch.cuda.device(_device_index(planned))
+
+    def _target(self):
+        import triton
+
+        return triton.runtime.driver.active.get_current_target()
+
+    def _device_number(self) -> int:
+        import triton
+
+        return triton.runtime.driver.active.get_current_device()
+
+    def _loaded(self, compiled):
+        compiled._init_handles()
+        return compiled
+
+    def _launcher(self, planned, compiled):
+        return _Launch(planned, compiled)
 
 
 # -- from a call to what is compiled -----------------------------------------------------------------------------------------
@@ -166,7 +188,10 @@ def plan(module, values, row=None) -> Plan:
     grid = variant["grid"](**bound)
     if grid > _GRID_LIMIT:
         raise ProviderError(f"the grid of {grid} instances is above the limit of {_GRID_LIMIT}")
-    return _specialised(module, variant, config, constants, grid, variant["arguments"](**bound), descriptors, narrow)
+    arguments = tuple(variant["arguments"](**bound))
+    if "workspaces" in variant:
+        arguments += tuple(Workspace(dtype, tuple(shape), zeroed) for dtype, shape, zeroed in variant["workspaces"](**bound))
+    return _specialised(module, variant, config, constants, grid, arguments, descriptors, narrow)
 
 
 def _specialised(module, variant, config, constants, grid, arguments, descriptors, narrow) -> Plan:
@@ -180,7 +205,8 @@ def _specialised(module, variant, config, constants, grid, arguments, descriptor
         if kind.startswith("*"):
             signature[name] = kind
             divisible = value.data_ptr() % 16 == 0
-            views.append(at)
+            if not isinstance(value, Workspace):
+                views.append(at)
         elif kind == "stride" and value == 1:
             signature[name] = "constexpr"
             fixed[name] = 1
@@ -191,7 +217,6 @@ def _specialised(module, variant, config, constants, grid, arguments, descriptor
             signature[name] = kind
         if divisible:
             attributes[(at,)] = [["tt.divisibility", 16]]
-    arguments = tuple(arguments)
     for view, block in descriptors:
         element = variant["signature"][next(at for at in views if arguments[at] is view)][1:]
         signature[parameters[len(signature)]] = f"tensordesc<{element}{block}>"
@@ -231,11 +256,15 @@ def _offsets_fit(view) -> bool:
 
 def compile_plan(planned: Plan, target):
     """The `CompiledKernel` of a plan for a `GPUTarget`; needs no device. Triton's exceptions pass."""
+    return compile_signature(planned.variant["kernel"], planned.signature, planned.constants, planned.attributes, planned.options, target)
+
+
+def compile_signature(kernel, signature, constants, attributes, options, target):
+    """The `CompiledKernel` of a `@triton.jit` function for what a plan holds."""
     import triton
     from triton.compiler import ASTSource
 
-    source = ASTSource(fn=planned.variant["kernel"], signature=planned.signature, constexprs=planned.constants, attrs=planned.attributes)
-    options = planned.options
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
     if target.backend == "hip":
         options = {name: value for name, value in options.items() if name != "enable_reflect_ftz"}
     return triton.compile(source, target=target, options=options)
@@ -274,7 +303,7 @@ def _active(hook):
 class _Launch:
     """A compiled kernel with everything but the addresses and floating scalars of a call."""
 
-    __slots__ = ("run", "grid", "function", "metadata", "arguments", "descriptors", "device", "driver", "compiled", "knobs")
+    __slots__ = ("run", "grid", "function", "metadata", "arguments", "descriptors", "device", "driver", "compiled", "knobs", "workspaces")
 
     def __init__(self, planned: Plan, compiled):
         import triton
@@ -291,6 +320,12 @@ class _Launch:
         self.descriptors = [(at, next(i for i in planned.view_positions if planned.arguments[i] is argument.base), argument.block_shape)
                             for at, argument in enumerate(planned.arguments) if hasattr(argument, "block_shape")]
         self.device = _device_index(planned)
+        self.workspaces = self._new_workspaces()
+
+    def _new_workspaces(self, retain=False):
+        import torch
+
+        return Workspaces(self.arguments, torch.device("cuda", self.device), retain)
 
     def __call__(self, values, pointers):
         arguments = self._arguments(values, pointers)
@@ -305,20 +340,24 @@ class _Launch:
             arguments[at] = _descriptor(values[view], block)
         return arguments
 
-    def _go(self, arguments, stream):
+    def _go(self, arguments, stream, workspaces=None):
+        workspaces = self.workspaces if workspaces is None else workspaces
+        if workspaces:
+            workspaces.fill(arguments, stream)
         enter, leave, about = _active(self.knobs.launch_enter_hook), _active(self.knobs.launch_exit_hook), None
         if enter is not None or leave is not None:
             about = self.compiled.launch_metadata((self.grid, 1, 1), stream, *arguments)
         try:
             self.run(self.grid, 1, 1, stream, self.function, self.metadata, about, enter, leave, *arguments)
         except Exception as error:
+            workspaces.drop(stream)
             raise ProviderError("the launch failed", original=error) from error
 
-    def _elsewhere(self, arguments):
+    def _elsewhere(self, arguments, workspaces=None):
         import torch
 
         with torch.cuda.device(self.device):
-            self._go(arguments, self.driver.get_current_stream(self.device))
+            self._go(arguments, self.driver.get_current_stream(self.device), workspaces)
 
     def bind(self, values, pointers):
         """A function that repeats one call with the least work."""
@@ -329,6 +368,15 @@ class _Launch:
         run = functools.partial(self.run, self.grid, 1, 1)
         function, metadata, stream_of, device = self.function, self.metadata, self.driver.get_current_stream, self.device
         knobs, slow = self.knobs, self._go
+        if self.workspaces:
+            workspaces = self._new_workspaces(retain=True)
+
+            def launch_with_memory():
+                if self.driver.get_current_device() != device:
+                    return self._elsewhere(list(arguments), workspaces)
+                slow(list(arguments), stream_of(device), workspaces)
+
+            return launch_with_memory
 
         def launch():
             if _active(knobs.launch_enter_hook) is not None or _active(knobs.launch_exit_hook) is not None:
@@ -346,7 +394,7 @@ class _Interpreted:
 
     def __call__(self, values, pointers):
         planned = self.planned
-        arguments = (*values, *planned.arguments[len(values):])
+        arguments = (*values, *(a.allocate("cpu") if isinstance(a, Workspace) else a for a in planned.arguments[len(values):]))
         kernel = planned.variant["kernel"]
         constants = {name: planned.constants[name] for name in list(planned.signature)[len(arguments):]}
         try:
@@ -375,13 +423,6 @@ def _device_index(planned):
     import triton
 
     return triton.runtime.driver.active.get_current_device()
-
-
-def _device_of(planned):
-    """A context in which the device of the call's tensors is current."""
-    import torch
-
-    return torch.cuda.device(_device_index(planned))
 
 
 # -- modules -----------------------------------------------------------------------------------------------------------------

@@ -194,20 +194,21 @@ def allocate_like(like, extents, dtype: str):
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
-        return torch.empty(extents, dtype=_torch_dtype(torch, dtype), device=like.device)
+        return torch.empty(extents, dtype=torch_dtype(torch, dtype), device=like.device)
     if like is not None and not isinstance(like, np.ndarray):
         device = describe(like).device
         if device != "cpu":
             if torch is None:
                 raise UnusableArray("torch, to allocate outputs on this device (or pass the outputs)", f"device {device}")
-            return torch.empty(extents, dtype=_torch_dtype(torch, dtype), device=device)
+            return torch.empty(extents, dtype=torch_dtype(torch, dtype), device=device)
     try:
         return np.empty(extents, DTYPES[dtype].numpy_dtype())
     except ModuleNotFoundError:
         raise UnusableArray(f"the ml_dtypes package, which gives NumPy {dtype}", "not installed") from None
 
 
-def _torch_dtype(torch, name):
+def torch_dtype(torch, name):
+    """torch's dtype of a language dtype. UnusableArray where this torch has none."""
     found = getattr(torch, DTYPES[name].torch, None)
     if found is None:
         raise UnusableArray(f"a torch with {DTYPES[name].torch}", f"torch {torch.__version__}")

@@ -1,7 +1,7 @@
 """Checking and binding the arguments of one call.
 
 A `Plan` is made once per compiled kernel. Its first call with some signature (dtypes, extents, strides, devices, and the integer
-scalars that extents or checks mention) runs every check and leaves a `Layout`; later calls with that signature only compare the
+scalars that extents, checks or the choice of candidates mention) runs every check and leaves a `Layout`; later calls with that signature only compare the
 signature, convert scalars, and test byte intervals of written views.
 """
 from __future__ import annotations
@@ -22,9 +22,10 @@ _LAYOUT_LIMIT = 1024
 
 class Layout:
     """What follows from a signature alone: `extents` and `strides` (elements) a view, `spans` (bytes from element 0), `symbols`,
-    `device`. `provider_data` is a place where a launcher keeps what it derives from them."""
+    `device`. `provider_data` is a place where a launcher keeps what it derives from them, `rows` one where the tuner keeps the
+    configuration rows of such calls, by the provider's further facts."""
 
-    __slots__ = ("extents", "strides", "spans", "itemsizes", "symbols", "device", "provider_data")
+    __slots__ = ("extents", "strides", "spans", "itemsizes", "symbols", "device", "provider_data", "rows")
 
     def __init__(self, extents, strides, spans, itemsizes, symbols, device):
         self.extents = extents
@@ -34,6 +35,7 @@ class Layout:
         self.symbols = symbols
         self.device = device
         self.provider_data = None
+        self.rows: dict = {}
 
 
 class Bound:
@@ -65,13 +67,14 @@ class Plan:
         self._pairs = self._guarded_pairs()
         self._groups = self._alias_groups()
         mentioned = self._mentioned_symbols()
+        self.selecting_scalars = {name for e in interface.selectors for name in e.symbols | e.parameters if name.startswith("%")}
         # Integer scalars whose value is part of the signature: (position, symbol).
         self._keyed = [(at, "%" + p.name) for at, p in self.scalars if "%" + p.name in mentioned]
         self.integer_scalars = [(at, "%" + p.name) for at, p in self.scalars if DTYPES[p.dtype].kind in ("int", "uint", "bool")]
         self._layouts: dict = {}
 
     def _mentioned_symbols(self):
-        expressions = [condition for condition, _ in self.interface.checks] + [guard for _, guard in self.interface.guards]
+        expressions = [condition for condition, _ in self.interface.checks] + [guard for _, guard in self.interface.guards] + list(self.interface.selectors)
         for _, view in self.views:
             expressions += view.shape
             expressions += [item for item in view.strides or () if item is not None]
@@ -100,6 +103,10 @@ class Plan:
             if view.alias:
                 by_name.setdefault(view.alias, []).append((at, view))
         return [members for members in by_name.values() if len(members) > 1]
+
+    def forget(self) -> None:
+        """Drops the layouts, so that the next call decides its row again."""
+        self._layouts.clear()
 
     # -- from call syntax to one value a parameter ------------------------------------------------------------
 

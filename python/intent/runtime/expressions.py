@@ -47,8 +47,8 @@ class Expression:
         self.parameters = frozenset(value for kind, value, _ in program if kind == "parameter")
         self.constant = self.evaluate({}, {}) if not self.symbols and not self.parameters else None
 
-    def evaluate(self, symbols, parameters=None) -> int:
-        """The value under these bindings (name -> int). ExpressionError where a name has none."""
+    def evaluate(self, symbols, parameters=None, number=int) -> int:
+        """The value under these bindings (name -> int). ExpressionError where a name has none. `number` converts each leaf."""
         stack = []
         for kind, value, arity in self._program:
             if kind == "int":
@@ -61,7 +61,7 @@ class Expression:
                 bound = (symbols if kind == "symbol" else parameters or {}).get(value)
                 if bound is None:
                     raise ExpressionError(f"{kind} {value!r} has no value in {self.text}")
-                stack.append(int(bound))
+                stack.append(number(bound))
         return stack[0]
 
 
@@ -125,3 +125,41 @@ def _tokens(text):
             tokens.append(("punctuation", punctuation))
         at = match.end()
     return tokens
+
+
+_NAMES = {function: name for name, (_, function) in _FUNCTIONS.items()}
+# name -> (sign, how strongly it binds); functions without a sign stay calls.
+_SIGNS = {"or": ("or", 1), "and": ("and", 2), "lt": ("<", 4), "le": ("<=", 4), "eq": ("==", 4), "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6),
+          "floor_div": ("//", 6), "mod": ("%", 6)}
+_COMPARISON, _ATOM = 4, 7
+_OPPOSITES = {"<": ">=", "<=": ">", "==": "!="}
+
+
+def infix(text) -> str:
+    """The expression as people write it: `le("N", mul(4, BM))` is `N <= 4 * BM`. ExpressionError as `parse`."""
+    stack: list = []  # (text, how strongly its outermost sign binds, the text of its negation)
+    for kind, value, arity in parse(text)._program:
+        if kind != "call":
+            stack.append((str(value), _ATOM, f"not {value}"))
+            continue
+        operands = stack[-arity:]
+        del stack[-arity:]
+        name = _NAMES[value]
+        if name in _SIGNS:
+            sign, strength = _SIGNS[name]
+            # Equal signs group to the left, except comparisons, which do not chain.
+            left, right = _grouped(operands[0], strength + (strength == _COMPARISON)), _grouped(operands[1], strength + 1)
+            whole = f"{left} {sign} {right}"
+            stack.append((whole, strength, f"{left} {_OPPOSITES[sign]} {right}" if sign in _OPPOSITES else f"not ({whole})"))
+        elif name == "not":
+            inner, strength, negated = operands[0]
+            stack.append((negated, _COMPARISON, inner if strength >= _COMPARISON else f"({inner})"))
+        else:
+            called = f"{name}({', '.join(operand for operand, _, _ in operands)})"
+            stack.append((called, _ATOM, f"not {called}"))
+    return stack[0][0]
+
+
+def _grouped(operand, strength) -> str:
+    text, binds, _ = operand
+    return text if binds >= strength else f"({text})"

@@ -1,13 +1,18 @@
 """Running block programs on this machine's CPU through the host execution library."""
 from __future__ import annotations
 
+import concurrent.futures
 import ctypes
+import functools
+import os
+import platform
+import re
 import struct
 import threading
 import weakref
 
 from .. import native
-from ..errors import CallError, ProviderError
+from ..errors import CallError, IntentError, LanguageError, Note, ProviderError
 from .binding import Bound
 from .dtypes import scalar_storage
 from .interface import Interface, View
@@ -24,7 +29,13 @@ def _error_buffer():
 
 
 class HostProgram:
-    """A bound block program, loaded once a configuration row. Launches return when the work is done; they may run from several threads."""
+    """A bound block program, loaded once a configuration row. Launches return when the work is done; they may run from several threads.
+
+    It is a runtime in the sense of `tuning.tuner`: without being asked, it takes the first legal row.
+    """
+
+    tunes_unasked = False
+    facts = None  # a layout decides everything
 
     def __init__(self, mlir: str, interface: Interface):
         self._mlir = mlir.encode()
@@ -35,9 +46,11 @@ class HostProgram:
         self._launch = self._library.intent_host_launch
         self._rows: dict = {}
         self._lock = threading.Lock()
+        self.compilations = 0
 
     def launch(self, bound: Bound, row: int | None = None) -> None:
-        """Runs one call. ProviderError with the library's reason, CallError where there is no memory for its workspaces; then no argument was touched."""
+        """Runs one call. ProviderError with the library's reason, CallError where there is no memory for its workspaces; then no argument was
+        touched. LanguageError where a checked program has done what it must not."""
         block, keep = self._argument_block(bound)
         handle = self._rows.get(row or 0) or self._load(row or 0)
         error = _error_buffer()
@@ -58,6 +71,70 @@ class HostProgram:
 
         run.keep = (bound, keep, self)
         return run
+
+    # -- what the tuner asks ---------------------------------------------------------------------------------------
+
+    def eligible(self, bound: Bound, selection) -> tuple:
+        return list(selection.candidates), []
+
+    def specialisation(self, bound: Bound, selection, candidates) -> dict:
+        # As the library tells versions of code apart: strides of -1, 0 and 1 are known, an axis of one element has any.
+        views = [p for p in self._parameters if isinstance(p, View)]
+        strides = {view.name: [1 if extent <= 1 else stride if -1 <= stride <= 1 else "any" for extent, stride in zip(extents, strides)]
+                   for view, extents, strides in zip(views, bound.layout.extents, bound.layout.strides)}
+        return {"variant": selection.variant, "coverage": selection.coverage, "dtypes": {p.name: p.dtype for p in self._parameters}, "strides": strides,
+                "rows": [candidate.index for candidate in candidates]}
+
+    def compile(self, bound: Bound, candidates, limit) -> dict:
+        """The code of every candidate, side by side. `limit` concerns external compilers; this one is part of the process."""
+        if len(candidates) == 1:
+            error = self._generate(bound, candidates[0].index)
+            return {} if error is None else {candidates[0].index: error}
+        with concurrent.futures.ThreadPoolExecutor(min(len(candidates), len(os.sched_getaffinity(0)))) as pool:
+            errors = list(pool.map(lambda candidate: self._generate(bound, candidate.index), candidates))
+        return {candidate.index: error for candidate, error in zip(candidates, errors) if error is not None}
+
+    def _generate(self, bound, row):
+        """Makes the code of a call; the ProviderError if that fails, else None."""
+        try:
+            handle = self._rows.get(row) or self._load(row)
+        except ProviderError as failure:
+            return failure
+        block, keep = self._argument_block(bound)
+        error = ctypes.create_string_buffer(_ERROR_SIZE)
+        made = self._library.intent_host_prepare(handle, block, self._count, error, _ERROR_SIZE)
+        del keep
+        if made < 0:
+            return _failure("compilation", error)
+        with self._lock:
+            self.compilations += made
+        return None
+
+    def resources(self, bound: Bound, row: int) -> dict:
+        return {}
+
+    def measurable(self) -> bool:
+        return True
+
+    def memory(self, plan, bound: Bound):
+        from ..tuning.trials import HostMemory
+
+        return HostMemory()
+
+    def measure(self, trial, candidates, each) -> dict:
+        from ..tuning.timing import HostClock
+
+        clock, times = HostClock(), {}
+        for candidate in candidates:
+            run = self.prepare(trial.bound, candidate.index)
+            times[candidate.index] = each(candidate, lambda best, run=run: clock.measure(run, trial.restore, best))
+        return times
+
+    def device(self, bound: Bound | None) -> str:
+        return _processor()
+
+    def version(self) -> str:
+        return "host " + self._library.intent_host_build_info().decode()
 
     def emit(self, form: str, bound: Bound) -> str | None:
         """LLVM IR ("llvm") or assembly ("asm") of the code that this call runs, or None if the library cannot say."""
@@ -97,6 +174,18 @@ class HostProgram:
             return handle
 
 
+@functools.lru_cache(maxsize=None)
+def _processor() -> str:
+    """The processor's model and how many cores this process may use."""
+    model = platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    except OSError:
+        pass
+    return f"{model}, {len(os.sched_getaffinity(0))} cores"
+
+
 def _tables(layout):
     """For each view: addresses of its extents and strides, and the memory that holds them."""
     tables = []
@@ -107,8 +196,24 @@ def _tables(layout):
     return tables
 
 
-def _failure(step, error, status=1) -> CallError | ProviderError:
+def _failure(step, error, status=1) -> IntentError:
     reason = error.value.decode(errors="replace") or "no reason given"
     if status == 2:
         return CallError(reason)
+    if status == 3:
+        return _finding(reason)
     return ProviderError(f"the host {step} failed: {reason}")
+
+
+def _finding(report) -> LanguageError:
+    """The report of a checked launch: `FILE:LINE:COLUMN: what` a line, the first one is the error."""
+    (message, place), *others = [_placed(line) for line in report.split("\n")]
+    return LanguageError(message, **place, notes=[Note(note, **where) for note, where in others])
+
+
+def _placed(line):
+    file, row, column, message = re.fullmatch(r"(.*?):(\d+):(\d+): (.*)", line).groups()
+    row, column = int(row), int(column)
+    if not row:  # the program has no places
+        return message, {}
+    return message, {"filename": file, "line": row, "column": column}

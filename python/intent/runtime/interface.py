@@ -40,12 +40,14 @@ class Scalar:
 @dataclass(frozen=True)
 class Interface:
     """`parameters` in author order; `checks` as (Expression, message); `overlaps` as {(earlier name, later name): permission};
-    `guards` as (variant, Expression), none where some variant admits every call."""
+    `guards` as (variant, Expression), none where some variant admits every call; `selectors` are the expressions that decide which
+    variant, coverage and candidates a call has."""
 
     parameters: tuple
     checks: tuple
     overlaps: dict
     guards: tuple = ()
+    selectors: tuple = ()
 
     @property
     def views(self):
@@ -53,7 +55,7 @@ class Interface:
 
 
 def read(metadata) -> Interface:
-    """Reads the `params`, `checks`, `overlaps` and variants' guards of an interface. InternalError if they do not have the documented form."""
+    """Reads the `params`, `checks`, `overlaps`, variants and candidates of an interface. InternalError if they do not have the documented form."""
     try:
         parameters = tuple(_parameter(entry) for entry in metadata["params"])
         checks = tuple((parse(entry["condition"]), entry["message"]) for entry in metadata.get("checks", ()))
@@ -67,7 +69,9 @@ def read(metadata) -> Interface:
         variants = metadata.get("variants") or ()
         open_to_all = any(variant.get("guard") is None for variant in variants)
         guards = () if open_to_all else tuple((variant["name"], parse(variant["guard"])) for variant in variants)
-        return Interface(parameters, checks, overlaps, guards)
+        selectors = [guard for variant in variants for guard in (variant.get("guard"), *(variant.get("coverage") or {}).values())]
+        selectors += [entry.get("where") for entry in metadata.get("candidates") or ()]
+        return Interface(parameters, checks, overlaps, guards, tuple(parse(text) for text in selectors if text is not None))
     except (KeyError, TypeError, ValueError, ExpressionError) as error:
         raise InternalError(f"malformed interface metadata: {type(error).__name__}: {error}") from error
 

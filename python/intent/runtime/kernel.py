@@ -7,7 +7,8 @@ import threading
 
 from ..errors import ProviderError, TargetError
 from . import interface as interfaces
-from . import outputs as outs_of
+from . import outputs as outs_of, torch_op
+from ..tuning.tuner import Tuner
 from .binding import Plan
 
 
@@ -30,6 +31,7 @@ class CompiledKernel:
         self._plan = Plan(interfaces.read(program.metadata), _device_type(program.target))
         self._count = self._plan.count
         self._program = None
+        self._tuner = None
         self._lock = threading.Lock()
 
     def __call__(self, *arguments, **scalars) -> None:
@@ -39,10 +41,8 @@ class CompiledKernel:
         else:
             values = list(arguments)
         bound = self._plan.bind(values)
-        program = self._program
-        if program is None:
-            program = self._load()
-        program.launch(bound)
+        tuner = self._tuner or self._load()
+        self._program.launch(bound, tuner.row(bound))
 
     def run(self, *arguments, shapes=None, **keywords):
         """Runs with `Out` views allocated like the first view argument, and returns them: one array, a tuple of several, or None.
@@ -51,18 +51,50 @@ class CompiledKernel:
         """
         values, outs = outs_of.complete(self._plan, arguments, keywords, shapes)
         bound = self._plan.bind(values)
-        (self._program or self._load()).launch(bound)
+        tuner = self._tuner or self._load()
+        self._program.launch(bound, tuner.row(bound))
         return outs_of.results(values, outs)
 
     def prepare(self, *arguments, outputs=None, shapes=None, **keywords) -> "PreparedCall":
         """Checks and binds once, for many launches. `outputs` are all `Out` views in order; without it they are allocated as `run` does."""
+        return self._prepare(*self._values(arguments, outputs, shapes, keywords))
+
+    def _values(self, arguments, outputs, shapes, keywords):
         if outputs is not None:
             if not isinstance(outputs, (tuple, list)):
                 outputs = (outputs,)
             keywords = {**keywords, **outs_of.by_name(self._plan, outputs)}
-        values, outs = outs_of.complete(self._plan, arguments, keywords, shapes)
+        return outs_of.complete(self._plan, arguments, keywords, shapes)
+
+    def _prepare(self, values, outs) -> "PreparedCall":
         bound = self._plan.bind(values)
-        return PreparedCall(self._program or self._load(), bound, outs)
+        tuner = self._tuner or self._load()
+        return PreparedCall(self._program, bound, tuner.row(bound), outs)
+
+    def tune(self, *arguments, shapes=None, **keywords) -> None:
+        """Measures every candidate for such arguments now and records the winner, for this process and those to come.
+
+        Takes what `run` or a call takes and touches no argument: trials work on copies of what the kernel writes. CallError,
+        ProviderError or TargetError if no candidate compiles, or one fails in a trial.
+        """
+        values, _ = outs_of.complete(self._plan, arguments, keywords, shapes)
+        bound = self._plan.bind(values)
+        (self._tuner or self._load()).tune(bound)
+
+    def export_winners(self, path) -> int:
+        """Writes every known winner of this program to a pack file; returns how many. ConfigurationError if there is none."""
+        return (self._tuner or self._load()).export(path)
+
+    def import_winners(self, path) -> int:
+        """Takes the winners of a pack; returns how many. ConfigurationError says why a stale or foreign pack is refused."""
+        return (self._tuner or self._load()).adopt(path)
+
+    def as_torch_op(self, name: str):
+        """This kernel as the torch operator `namespace::name`, opaque to `torch.compile`, with shapes for tracing.
+
+        It takes what `run` takes, returns new tensors for `Out` views, and changes `InOut` views in place. ConfigurationError.
+        """
+        return torch_op.register(self, self._plan, name)
 
     def save(self, directory) -> None:
         """Writes the program into a folder that `intent.GeneratedProgram.load` reads."""
@@ -70,16 +102,24 @@ class CompiledKernel:
 
     @property
     def observation(self) -> dict:
-        """`target`, `candidates` as declared, and what the provider's runtime has recorded since (timings, winner, resources)."""
-        found = {"target": str(self.target), "candidates": self.metadata.get("candidates", []), "winner": None}
-        found.update(getattr(self._program, "observation", None) or {})
+        """What is known of the latest decision about a call's configuration.
+
+        `target`; `specialisation_key`, `tuning_key`; `candidates` as declared, then each with `status`, `reason` and `seconds`;
+        `winner` with how it was found; `compilations`, how often the provider's compiler ran; `registers`, `spills` and
+        `shared_memory` of the winner where the provider tells (docs/tuning.md).
+        """
+        found = {"target": str(self.target), "candidates": self.metadata.get("candidates", []), "winner": None, "specialisation_key": None, "tuning_key": None}
+        if self._tuner is not None:
+            found.update(self._tuner.observation())
         return found
 
     def _load(self):
+        """The tuner, with the provider's runtime loaded."""
         with self._lock:
-            if self._program is None:
+            if self._tuner is None:
                 self._program = _provider_program(self._generated, self._plan.interface)
-            return self._program
+                self._tuner = Tuner(self._generated, self._plan, self._program)
+            return self._tuner
 
     def __repr__(self):
         names = ", ".join(p.name for p in self._plan.parameters)
@@ -89,11 +129,10 @@ class CompiledKernel:
 class PreparedCall:
     """One bound call: `launch()` runs it again on the same arguments, `result()` gives its Outs as `run` does. It keeps them alive."""
 
-    def __init__(self, program, bound, outs):
+    def __init__(self, program, bound, row, outs):
         self._values = bound.values
         self._outs = outs
-        prepare = getattr(program, "prepare", None)
-        self.launch = prepare(bound) if prepare is not None else lambda: program.launch(bound)
+        self.launch = program.prepare(bound, row)
 
     def launch(self) -> None:
         """Runs the call. Each object carries its own bound version."""
@@ -119,7 +158,7 @@ def _provider_program(generated, interface):
     if provider == "triton":
         if importlib.util.find_spec("triton") is None:
             raise ProviderError("running on this target needs the triton package, which is not installed")
-        from ..providers.triton import TritonProgram
+        from ..providers.triton_runtime import TritonRuntime
 
-        return TritonProgram(generated.source_path, generated.metadata)
+        return TritonRuntime(generated.source_path, generated.metadata)
     raise TargetError(f"this version generates {provider} programs but does not launch them", category="provider_surface", feature="launch")

@@ -1,5 +1,6 @@
 #include "intent/Dialect/Block/IR/Block.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -251,6 +252,14 @@ Type fragmentOrScalar(Type element, ArrayRef<ExprAttr> extents) {
 }
 
 Type withElement(Type type, Type element) { return fragmentOrScalar(element, extentsOf(type)); }
+
+void adoptConstants(Operation *root) {
+  root->walk([](arith::ConstantOp op) {
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(ConstantOp::create(builder, op.getLoc(), op.getType(), op.getValue()).getResult());
+    op.erase();
+  });
+}
 
 std::optional<BinaryKind> builtinCombine(Region &combine) {
   ::mlir::Block &body = combine.front();

@@ -37,6 +37,9 @@ mlir::Type withElement(mlir::Type type, mlir::Type element);
 /// A fragment type, or the element itself when there are no extents.
 mlir::Type fragmentOrScalar(mlir::Type element, llvm::ArrayRef<ExprAttr> extents);
 
+/// Canonicalisation of control leaves constants of the arith dialect: they become constants of this one.
+void adoptConstants(mlir::Operation *root);
+
 /// The combine of a one-component reduce if its region is a single element-wise operation on both
 /// arguments in order: what a provider may print as its native sum, product, maximum...
 std::optional<BinaryKind> builtinCombine(mlir::Region &combine);

@@ -242,7 +242,7 @@ def Kir_JoinOp : Kir_Op<"join", [Pure, SameTypeOperands]> {
 
 //===- structured operations ---------------------------------------------------------------------------===//
 
-def Kir_ReduceOp : Kir_Op<"reduce", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Kir_ReduceOp : Kir_Op<"reduce", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "associative and commutative reduction over axes; empty gives the identity";
   let description = [{
     ```
@@ -263,7 +263,7 @@ def Kir_ReduceOp : Kir_Op<"reduce", [Pure, AttrSizedOperandSegments, SingleBlock
   let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axes` $axes $combine attr-dict `:` `(` type($values) `)` `->` `(` type($results) `)` `identities` `(` type($identities) `)`";
   let hasVerifier = 1;
 }
-def Kir_ScanOp : Kir_Op<"scan", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Kir_ScanOp : Kir_Op<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "associative prefix combination along one axis, member order kept";
   let description = [{
     Operands, identities and region as in `kir.reduce`; each result has its operand's type. Element i is the combination
@@ -276,7 +276,7 @@ def Kir_ScanOp : Kir_Op<"scan", [Pure, AttrSizedOperandSegments, SingleBlockImpl
   let assemblyFormat = "`(` $values `)` `identity` `(` $identities `)` (`captures` `(` $captures^ `:` type($captures) `)`)? `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? $combine attr-dict `:` `(` type($values) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
-def Kir_RegionFoldOp : Kir_Op<"region_fold", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Kir_RegionFoldOp : Kir_Op<"region_fold", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "list homomorphism over one ordered axis: the source may be cut into any contiguous non-empty slices";
   let description = [{
     ```
@@ -300,7 +300,7 @@ def Kir_RegionFoldOp : Kir_Op<"region_fold", [Pure, AttrSizedOperandSegments, Si
   let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `summarize` $summarize `combine` $combine attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
-def Kir_RegionScanOp : Kir_Op<"region_scan", [Pure, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Kir_RegionScanOp : Kir_Op<"region_scan", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "region fold whose summaries act on a state; emits outputs in source order";
   let description = [{
     `summarize(slices)` gives a transition, `combine` joins two adjacent ones, `apply(transition, state)` the next state,

@@ -1,0 +1,82 @@
+#include "Carries.h"
+
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace intent::kir;
+
+namespace intent::conversion {
+
+ValueRange Carries::inits() const {
+  return llvm::TypeSwitch<Operation *, ValueRange>(op)
+      .Case<ForOp, WhileOp>([](auto o) -> ValueRange { return o.getInits(); })
+      .Case<RegionFoldOp>([](RegionFoldOp o) -> ValueRange { return o.getIdentities(); })
+      .Case<RegionScanOp>([](RegionScanOp o) -> ValueRange { return o.getStates(); });
+}
+
+BlockArgument Carries::argument(unsigned i) const {
+  return llvm::TypeSwitch<Operation *, BlockArgument>(op)
+      .Case<ForOp>([&](ForOp o) { return o.getBody().getArgument(i + 1); })
+      .Case<WhileOp>([&](WhileOp o) { return o.getBody().getArgument(i); })
+      .Case<RegionFoldOp>([&](RegionFoldOp o) { return o.getCombine().getArgument(i); })
+      .Case<RegionScanOp>([&](RegionScanOp o) { return o.getApply().getArgument(o.getIdentities().size() + i); });
+}
+
+Value Carries::next(unsigned i) const {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<ForOp, WhileOp>([&](auto o) { return o.getBody().front().getTerminator()->getOperand(i); })
+      .Case<RegionFoldOp>([&](RegionFoldOp o) { return o.getCombine().front().getTerminator()->getOperand(i); })
+      .Case<RegionScanOp>([&](RegionScanOp o) { return o.getApply().front().getTerminator()->getOperand(i); });
+}
+
+Value Carries::result(unsigned i) const { return op->getResult(op->getNumResults() - size() + i); }
+
+std::optional<unsigned> Carries::numberOf(Value result) const {
+  unsigned number = cast<OpResult>(result).getResultNumber(), outputs = op->getNumResults() - size();
+  return number < outputs ? std::nullopt : std::optional(number - outputs);
+}
+
+std::optional<std::pair<Operation *, unsigned>> Carries::of(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (!Carries::has(parent)) return std::nullopt;
+  Carries loop(parent);
+  for (unsigned i = 0; i < loop.size(); ++i)
+    if (loop.argument(i) == argument) return std::pair(parent, i);
+  return std::nullopt;
+}
+
+bool holdsEffects(Operation *op) {
+  return op->walk([](Operation *inner) { return isLeafEffect(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+}
+
+Value viewOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op).Case<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, ReadOp>(
+      [](auto o) -> Value { return o.getView(); });
+}
+
+ValueRange indicesOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, ValueRange>(op).Case<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, ReadOp>(
+      [](auto o) -> ValueRange { return o.getIndices(); });
+}
+
+SmallVector<Value, 2> valuesOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<Value, 2>>(op)
+      .Case<WriteOp, ScatterReduceOp>([](auto o) { return SmallVector<Value, 2>{o.getValue()}; })
+      .Case<AtomicOp>([](AtomicOp o) { return o.getValue() ? SmallVector<Value, 2>{o.getValue()} : SmallVector<Value, 2>(); })
+      .Case<CompareExchangeOp>([](CompareExchangeOp o) { return SmallVector<Value, 2>{o.getExpected(), o.getDesired()}; });
+}
+
+ArrayRef<ExtentAttr> effectShape(Operation *op) {
+  if (op->getNumResults()) return shapeOf(op->getResult(0).getType());
+  return shapeOf(valuesOf(op)[0].getType());
+}
+
+bool commute(Operation *a, Operation *b) {
+  auto isAtomic = [](Operation *op) { return isa<AtomicOp, CompareExchangeOp>(op); };
+  if (isAtomic(a) && isAtomic(b)) return true;
+  auto x = dyn_cast<ScatterReduceOp>(a), y = dyn_cast<ScatterReduceOp>(b);
+  return x && y && OperationEquivalence::isRegionEquivalentTo(&x.getCombine(), &y.getCombine(), OperationEquivalence::IgnoreLocations);
+}
+
+} // namespace intent::conversion

@@ -1,0 +1,131 @@
+// The order of effects in one scope: every read sees its version.
+#include "Construct.h"
+
+#include "Groups.h"
+
+using namespace mlir;
+using namespace intent::block;
+
+namespace intent::conversion {
+
+static bool touchSame(Facts &facts, const Access &a, const Access &b) {
+  return a.view == b.view && !commute(a.op, b.op) && !facts.areDisjoint(a.coordinates, b.coordinates);
+}
+
+// A later effect reads or replaces what an earlier one stores.
+static bool mustFollow(Facts &facts, Effect *later, Effect *earlier) {
+  for (const Access &write : facts.accessesOf(earlier))
+    for (const Access &access : facts.accessesOf(later))
+      if (write.write && touchSame(facts, write, access) && (access.write || facts.order(access.op) > facts.order(write.op))) return true;
+  return dependsOn(facts, later, earlier);
+}
+
+// A reader needs what a writer replaces.
+static bool readsOld(Facts &facts, Effect *reader, ArrayRef<Effect *> writers) {
+  for (const Access &access : facts.accessesOf(reader))
+    for (Effect *writer : writers)
+      for (const Access &other : facts.accessesOf(writer))
+        if (!access.write && other.write && facts.order(access.op) < facts.order(other.op) && touchSame(facts, access, other)) return true;
+  return false;
+}
+
+LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batch, ArrayRef<Effect *> remaining) {
+  DemandSet seen;
+  facts.reach(demand, seen);
+  bool old = false, fresh = false; // reads what the batch replaces; needs what is still to come
+  for (const Demand &d : seen.order) {
+    Operation *op = d.first.getDefiningOp();
+    if (!op) continue;
+    fresh |= isEffect(op) && llvm::any_of(remaining, [&](Effect *effect) { return effect->op->isAncestor(op); });
+    auto read = dyn_cast<kir::ReadOp>(op);
+    if (!read || !facts.isVolatile(read)) continue;
+    Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
+    auto replaces = [&](Effect *effect, bool before) {
+      return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
+        return other.write && (facts.order(access.op) < facts.order(other.op)) == before && touchSame(facts, access, other);
+      });
+    };
+    old |= llvm::any_of(batch, [&](Effect *effect) { return replaces(effect, true); });
+    fresh |= llvm::any_of(remaining, [&](Effect *effect) { return replaces(effect, false); });
+  }
+  if (!old) return success();
+  for (Scope *scope = current; scope; scope = scope->parent)
+    if (scope->memo.count(demand)) return success();
+  if (!fresh && allBound(facts.freeAxes(demand))) return success(succeeded(realise(demand)));
+  bool leaf = isa_and_nonnull<kir::ReadOp>(demand.first.getDefiningOp());
+  if (leaf) {
+    InFlightDiagnostic error = emitError(demand.first.getLoc(), "shared gpu: what this reads is replaced before it can be used");
+    error.attachNote(batch[0]->op->getLoc()) << "by this effect";
+    return error;
+  }
+  for (const Demand &child : facts.children(demand))
+    if (failed(secure(child, batch, remaining))) return failure();
+  return success();
+}
+
+LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pending) {
+  SmallVector<Effect *> remaining(effects);
+  while (!remaining.empty()) {
+    SmallVector<Effect *> batch;
+    SmallVector<AxisId> unbound;
+    auto gather = [&](Effect *first) { // with what one traversal can do together
+      batch = {first};
+      unbound = unboundAxes(first);
+      if (!first->isLeaf()) return;
+      SmallVector<Effect *> skipped;
+      for (Effect *other : remaining) {
+        if (other == first) continue;
+        bool joins = other->isLeaf() && unboundAxes(other) == unbound;
+        joins &= llvm::none_of(skipped, [&](Effect *s) { return mustFollow(facts, other, s) || mustFollow(facts, s, other); });
+        for (Effect *member : batch)
+          for (auto [later, earlier] : {std::pair(other, member), std::pair(member, other)})
+            if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier);
+        (joins ? batch : skipped).push_back(other);
+      }
+    };
+    for (Effect *first : remaining) {
+      bool waits = false;
+      for (Effect *other : remaining)
+        waits |= other != first && llvm::find(effects, other) < llvm::find(effects, first) && mustFollow(facts, first, other);
+      batch.clear();
+      if (waits) continue;
+      gather(first);
+      bool early = llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(facts, other, batch); });
+      if (!early) break;
+      batch.clear();
+    }
+    if (batch.empty()) gather(remaining.front());
+    llvm::sort(batch, [&](Effect *a, Effect *b) { return llvm::find(effects, a) < llvm::find(effects, b); });
+    llvm::erase_if(remaining, [&](Effect *effect) { return llvm::is_contained(batch, effect); });
+    SmallVector<Demand> waiting(pending);
+    for (Effect *effect : remaining)
+      for (const Demand &root : rootsOf(effect))
+        waiting.push_back(root);
+    SmallVector<Effect *> open(remaining);
+    llvm::append_range(open, batch);
+    for (const Demand &demand : waiting)
+      if (failed(secure(demand, batch, open))) return failure();
+    if (batch[0]->isLeaf() ? failed(storeAll(batch, unbound)) : failed(runLoop(batch[0]->op, batch[0]))) return failure();
+  }
+  return success();
+}
+
+SmallVector<Demand> Construction::rootsOf(Effect *effect) {
+  SmallVector<Demand> roots(effect->roots);
+  for (Effect *child : effect->children)
+    llvm::append_range(roots, rootsOf(child));
+  return roots;
+}
+
+// In one traversal all values are read before the first store, so the later effect must not read what the earlier one
+// stores; the result of an atomic access is there at its own point.
+bool Construction::inStepWith(Effect *later, Effect *earlier) {
+  for (const Access &access : facts.accessesOf(later))
+    if (!access.write && facts.order(access.op) > facts.order(earlier->op))
+      for (const Access &write : facts.accessesOf(earlier))
+        if (write.write && touchSame(facts, write, access)) return false;
+  if (!dependsOn(facts, later, earlier)) return true;
+  return !isa<kir::WriteOp, kir::ScatterReduceOp>(earlier->op);
+}
+
+} // namespace intent::conversion

@@ -1,0 +1,76 @@
+// Versions: which write a read sees, and which loops change what it sees.
+#include "Facts.h"
+
+using namespace mlir;
+using namespace intent::kir;
+
+namespace intent::conversion {
+
+// A write of every element: each index the whole axis, nothing conditional between it and the block of the reader.
+bool Facts::isWholeWrite(WriteOp write, ReadOp read) {
+  for (auto [item, other, extent] : llvm::zip(write.getIndices(), read.getIndices(), shapeOf(write.getView().getType()))) {
+    if (isScalarType(item.getType()) && item == other) continue;
+    auto domain = dyn_cast<DomainType>(item.getType());
+    if (!domain || domain.getExtent() != extent) return false;
+    DomainInfo info = domainOf(item);
+    if (info.start->getConstant() != 0 || info.step->getConstant() != 1) return false;
+  }
+  return true;
+}
+
+static bool isOrderedLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
+
+// The innermost ordered loop around both.
+static Operation *commonLoop(Operation *a, Operation *b) {
+  for (Operation *loop = a->getParentOp(); loop; loop = loop->getParentOp())
+    if (isOrderedLoop(loop) && loop->isProperAncestor(b)) return loop;
+  return nullptr;
+}
+
+// Both select the loop's coordinate on one view axis, so that no two iterations meet.
+static bool touchOwnIteration(Operation *effect, ReadOp read, Operation *loop) {
+  if (!isa<ForOp>(loop)) return false;
+  Value coordinate = loop->getRegion(0).front().getArgument(0);
+  for (auto [a, b] : llvm::zip(indicesOf(effect), read.getIndices()))
+    if (a == coordinate && b == coordinate) return true;
+  return false;
+}
+
+void Facts::findVersions() {
+  SmallVector<Operation *> writes;
+  SmallVector<ReadOp> reads;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isLeafEffect(op)) writes.push_back(op);
+    if (auto read = dyn_cast<ReadOp>(op)) reads.push_back(read);
+  });
+  for (ReadOp read : reads) {
+    WriteOp whole;      // the last write of everything before the read
+    bool parts = false; // something else may have changed elements since
+    SmallVector<Operation *> changed;
+    bool any = false;
+    for (Operation *op : writes) {
+      if (viewOf(op) != read.getView()) continue;
+      any = true;
+      for (Operation *loop = commonLoop(op, read); loop; loop = loop->getParentOp())
+        if (isOrderedLoop(loop) && !llvm::is_contained(changed, loop)) changed.push_back(loop);
+      bool before = order(op) < order(read);
+      auto write = dyn_cast<WriteOp>(op);
+      if (before && write && write->getBlock()->findAncestorOpInBlock(*read) && isWholeWrite(write, read)) {
+        whole = write;
+        parts = false;
+        continue;
+      }
+      if (before) {
+        parts = true;
+        continue;
+      }
+      // A later write is seen through the loop around both, unless each iteration writes everything first.
+      Operation *loop = commonLoop(op, read);
+      if (loop && !touchOwnIteration(op, read, loop) && !(whole && loop->isProperAncestor(whole))) parts = true;
+    }
+    if (whole && !parts) forwards[read] = whole;
+    else if (any) versionLoops[read] = changed;
+  }
+}
+
+} // namespace intent::conversion

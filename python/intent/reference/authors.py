@@ -1,0 +1,103 @@
+"""Author functions inside the interpreter: Python names with the language's meaning, and places in the author's files."""
+from __future__ import annotations
+
+import builtins
+import linecache
+import os
+import sys
+import types
+
+from intent.errors import LanguageError, Note
+
+from .regions import range_
+
+# Builtins that compute have no meaning in the language; those that serve a debugger or a print keep theirs.
+_FOREIGN = ("abs", "all", "any", "bytes", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "len", "list", "map",
+            "max", "min", "pow", "reversed", "round", "set", "sorted", "sum", "tuple", "zip")
+
+
+def _foreign(name):
+    def refuse(*arguments, **keywords):
+        raise LanguageError(f"Python builtin '{name}' is not part of the language")
+
+    return refuse
+
+
+BUILTINS = {**vars(builtins), "range": range_, **{name: _foreign(name) for name in _FOREIGN}}
+
+
+def inside(function):
+    """The author's function, the same code, with the builtins of the language."""
+    made = types.FunctionType(function.__code__, {**function.__globals__, "__builtins__": BUILTINS}, function.__name__, function.__defaults__,
+                              function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _columns(code, instruction):
+    positions = getattr(code, "co_positions", None)
+    if positions is None or instruction < 0:
+        return None, None
+    for at, (_, _, begin, end) in enumerate(positions()):
+        if at == instruction // 2:
+            return begin, end
+    return None, None
+
+
+def _column(line, offset):
+    """A column from 1 in characters, from an offset in UTF-8 bytes."""
+    return None if offset is None else len(line.encode()[:offset].decode(errors="replace")) + 1
+
+
+def _place(code, line, instruction):
+    text = linecache.getline(code.co_filename, line).rstrip("\n") or None
+    begin, end = _columns(code, instruction) if text is not None else (None, None)
+    column, end_column = (_column(text, begin), _column(text, end)) if text is not None else (None, None)
+    if end_column is not None and column is not None and end_column <= column:
+        end_column = None
+    return {"filename": os.path.basename(code.co_filename), "line": line, "column": column, "end_column": end_column, "source_line": text}
+
+
+def places(traceback, codes):
+    """Places of the author's frames in a traceback, innermost first, each with its function's name."""
+    found = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code in codes:
+            found.append((code.co_name, _place(code, traceback.tb_lineno, traceback.tb_lasti)))
+        traceback = traceback.tb_next
+    return found[::-1]
+
+
+def passes_through(traceback, folder):
+    """Whether a frame below the first belongs to a file of the folder; the first is the one that runs the author's function."""
+    traceback = traceback.tb_next
+    innermost = None
+    while traceback is not None:
+        innermost = traceback.tb_frame.f_code.co_filename
+        inside_folder = os.path.dirname(innermost) == folder
+        if inside_folder and not innermost.endswith("interpret.py"):
+            return True
+        traceback = traceback.tb_next
+    return innermost is not None and os.path.dirname(innermost) == folder
+
+
+def current_place(codes):
+    """The place of the innermost author frame that runs now, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in codes:
+            return _place(frame.f_code, frame.f_lineno, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def attach(error, found):
+    """Gives an error without a place the innermost one, and a note for each call that led there."""
+    if error.line is not None or not found:
+        return
+    for field, value in found[0][1].items():
+        setattr(error, field, value)
+    notes = [Note(f"in '{found[at - 1][0]}', called here", place["filename"], place["line"], place["column"], place["source_line"], place["end_column"])
+             for at, (_, place) in enumerate(found) if at > 0]
+    error.notes = (*error.notes, *notes)

@@ -1,0 +1,6 @@
+"""The interpreter that runs in this thread or task."""
+from intent.language.intrinsic import ACTIVE
+
+
+def current():
+    return ACTIVE.get()

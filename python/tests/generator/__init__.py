@@ -1,0 +1,8 @@
+"""Random programs of the language, compiled for the host and compared with the reference.
+
+    PYTHONPATH=python:python/tests python -m generator --seed 1 --count 200
+
+A program is a tree of nodes (`tree`); each kind of node has a text and facts about its value (`kinds`): dtype, shape, the largest
+magnitude, and how far two correct implementations may differ. `grammar` draws trees, `execution` runs one, `shrinking` makes a failing
+one smaller, `pool` keeps crashes and hangs in worker processes.
+"""

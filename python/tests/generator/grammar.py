@@ -1,0 +1,579 @@
+"""Drawing programs: parameters, then blocks of statements, each expression for a dtype and shape."""
+from __future__ import annotations
+
+import random
+
+from . import kinds
+from .kinds import Context, facts
+from .statements import check
+from .tensor_kinds import COMBINES, view_facts
+from .tree import INTS, Facts, Invalid, Node, Program, ScalarParameter, Statement, View, is_float
+
+MODES = {
+    "ints": ("i32", "i64", "u8", "i8", "u32", "i16", "u16", "u64"), "exact": ("f32", "f64", "f32", "i32"), "smooth": ("f32", "f32", "f16", "f64", "bf16"),
+    "special": ("f32", "f64"),
+}
+EXTENTS = (0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33)
+SHAPES = (("M",), ("N",), ("M", "N"), ("M", "N"), ("N", "M"), ("M", 4), ("N", "K"), ("K",), ("M", "K"), ("M", "N", "K"), ())
+
+
+class Draw:
+    """One program from one seed."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.count = 0
+        rng = self.rng
+        self.mode = rng.choice(("ints", "exact", "exact", "smooth", "smooth", "smooth", "special"))
+        sizes = []
+        for run in range(2):
+            sizes.append({s: rng.choice(EXTENTS if rng.random() < 0.5 else EXTENTS[2:]) for s in "MNK"})
+        self.program = Program([], [], {}, [], sizes, data_seed=rng.randrange(2**31))
+        self._parameters()
+        self._helpers()
+        self.contexts = [Context(self.program, extents) for extents in sizes]
+        self._enter_parameters()
+
+    # -- parameters -----------------------------------------------------------------------------------------
+
+    def dtype(self):
+        return self.rng.choice(MODES[self.mode])
+
+    def fresh(self, letter):
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    def _values(self, dtype):
+        if not is_float(dtype):
+            return "ints"
+        return self.mode if self.mode in ("smooth", "special") else "exact"
+
+    def _parameters(self):
+        shapes = self.rng.sample(SHAPES, self.rng.randint(2, 4))
+        if not any("M" in s for s in shapes) or not any("N" in s for s in shapes):
+            shapes.append(("M", "N"))
+        self.symbols = sorted({e for shape in shapes for e in shape if isinstance(e, str)})
+        self.shapes = [s for s in SHAPES if all(isinstance(e, int) or e in self.symbols for e in s)]
+        for shape in shapes:
+            dtype = self.dtype()
+            self.program.views.append(View(self.fresh("x"), "in", dtype, shape, self._values(dtype), self.rng.choice((1.0, 2.0, 4.0))))
+        for _ in range(self.rng.randint(0, 2)):
+            dtype = self.dtype()
+            value = self.rng.randint(0, 4)
+            self.program.scalars.append(ScalarParameter(self.fresh("s"), dtype, float(value) if is_float(dtype) else value, 4.0))
+
+    def _helpers(self):
+        for _ in range(self.rng.randint(0, 2)):
+            dtype, parameters = self.dtype(), ["a", "b"][:self.rng.randint(1, 2)]
+            exact = self.mode != "smooth"
+            self.contexts = [Context(self.program, extents) for extents in self.program.sizes]
+            for context in self.contexts:
+                context.env = {p: Facts(dtype, None, 4.0, 0.0, exact) for p in parameters}
+            self.leaves_only_variables = True
+            self.program.helpers[self.fresh("h")] = (parameters, self.expression(dtype, None, 2))
+            self.leaves_only_variables = False
+
+    leaves_only_variables = False
+
+    def _enter_parameters(self):
+        for context in self.contexts:
+            for scalar in self.program.scalars:
+                context.env[scalar.name] = kinds.made(scalar.dtype, None, scalar.bound, 0, True)
+
+    # -- expressions ------------------------------------------------------------------------------------------
+
+    def known(self, node):
+        """The node's facts in each context, or None if one has none."""
+        try:
+            return [facts(node, context) for context in self.contexts]
+        except Invalid:
+            return None
+
+    def fits(self, node, dtype, shape, exact=False):
+        found = self.known(node)
+        return found is not None and all(f.dtype == dtype and f.shape == shape and (f.exact or not exact) for f in found)
+
+    def expression(self, dtype, shape, depth, exact=False):
+        if depth > 0:
+            for _ in range(6):
+                makers = self._makers(dtype, shape)
+                try:
+                    node = self.rng.choice(makers)(dtype, shape, depth - 1, exact)
+                except Invalid:
+                    continue
+                if node is not None and self.fits(node, dtype, shape, exact):
+                    return node
+        return self.leaf(dtype, shape, exact)
+
+    def _makers(self, dtype, shape):
+        makers = [self._binary, self._binary, self._function, self._select, self._cast, self._call, self._product]
+        if self.leaves_only_variables:
+            return makers
+        if is_float(dtype):
+            makers.append(self._fused)
+        if dtype == "bool":
+            makers = [self._compare, self._compare, self._compare, self._binary, self._select]
+        if shape is None:
+            return makers + [self._ternary, self._full_reduction, self._full_reduction, self._fold, self._dot, self._element]
+        makers += [self._broadcast, self._reduction, self._reduction, self._generic_reduction]
+        if len(shape) >= 1:
+            makers += [self._scan, self._cumulative, self._arg]
+        if len(shape) == 2:
+            makers += [self._transposed, self._contraction, self._contraction, self._rows]
+        if len(shape) == 1:
+            makers += [self._contraction, self._gathered, self._window]
+            if dtype == "index":
+                makers.append(self._indices)
+            if dtype == "u32":
+                makers += [self._histogram, self._bits]
+        if shape and shape[-1] == 2:
+            makers.append(self._joined)
+        if len(shape) == 3 and shape[1:] == (2, 2):
+            makers.append(self._reshaped)
+        return makers
+
+    def leaf(self, dtype, shape, exact=False):
+        found = []
+        for name, known in self.contexts[0].env.items():
+            if not name.startswith("view ") and not name.endswith("[]") and known.dtype == dtype and known.shape == shape:
+                found.append(Node("variable", [], {"name": name}))
+        for name, known in self.contexts[0].env.items():
+            if name.endswith("[]") and known.dtype == dtype and known.shape == shape:
+                found.append(Node("buffer_read", [], {"buffer": name[:-2], "axes": [":"] * len(known.shape)}))
+        if not self.leaves_only_variables:
+            for view in self.program.views:
+                if view.dtype == dtype:
+                    found += self._reads(view, shape)
+        if not self.leaves_only_variables and (not found or self.rng.random() < 0.15):
+            found += [self._read_cast(dtype, shape), self._numbered(dtype, shape)]
+        self.rng.shuffle(found)
+        for node in found:
+            if node is not None and self.fits(node, dtype, shape, exact):
+                return node
+        value = self.literal(dtype)
+        return value if shape is None else Node("full", [value], {"shape": shape, "dtype": dtype})
+
+    def _read_cast(self, dtype, shape):
+        """A read of another dtype, converted."""
+        reads = [r for view in self.program.views if view.dtype != dtype for r in self._reads(view, shape)]
+        return Node("cast", [self.rng.choice(reads)], {"dtype": dtype}) if reads else None
+
+    def _numbered(self, dtype, shape):
+        """Small numbers that differ from element to element: the sum of the coordinates modulo 5."""
+        if not shape or len(shape) > 3:
+            return None
+        total = None
+        for axis, extent in enumerate(shape):
+            part = Node("indices", [], {"extent": extent})
+            for at in range(axis + 1, len(shape)):
+                part = Node("expand", [part], {"at": at - axis, "rank": at - axis})
+            total = part if total is None else Node("binary", [total, part], {"op": "+"})
+        total = Node("binary", [total, Node("literal", [], {"value": 5, "dtype": "index", "bare": True})], {"op": "%"})
+        if dtype == "bool":
+            return Node("compare", [total, Node("literal", [], {"value": 2, "dtype": "index", "bare": True})], {"op": "<"})
+        return total if dtype == "index" else Node("cast", [total], {"dtype": dtype})
+
+    def _reads(self, view, shape):
+        """Reads of a view that may give the shape: some axes at coordinates in scope, the others whole."""
+        rank = 0 if shape is None else len(shape)
+        if len(view.shape) < rank or shape is None and not view.shape:
+            return []
+        found = []
+        for _ in range(2):
+            axes = ["i"] * (len(view.shape) - rank) + [":"] * rank
+            self.rng.shuffle(axes)
+            if tuple(e for a, e in zip(axes, view.shape) if a == ":") == (shape or ()):
+                found.append(Node("read", [self.coordinate(e) for a, e in zip(axes, view.shape) if a == "i"], {"view": view.name, "axes": axes}))
+        return found
+
+    def coordinate(self, extent):
+        """A scalar index below an extent."""
+        names = [n for n, f in self.contexts[0].env.items() if f.natural and f.shape is None and f.dtype in INTS]
+        self.rng.shuffle(names)
+        for name in names:
+            if all(c.env[name].bound <= c.size(extent) for c in self.contexts):
+                return Node("variable", [], {"name": name})
+        return Node("coordinate", [self.expression("i32", None, self.rng.randint(0, 1))], {"extent": extent})
+
+    def literal(self, dtype, bare=False):
+        if dtype == "bool":
+            value = self.rng.random() < 0.5
+        elif is_float(dtype):
+            value = float(self.rng.randint(-2, 3)) if self.mode != "smooth" or self.rng.random() < 0.5 else self.rng.choice((0.5, 0.25, 1.5, -0.75))
+        else:
+            value = self.rng.randint(0 if dtype[0] == "u" else -3, 5)
+        return Node("literal", [], {"value": value, "dtype": dtype, "bare": bare})
+
+    def _binary(self, dtype, shape, depth, exact):
+        if dtype == "bool":
+            op = self.rng.choice("&|^")
+        elif is_float(dtype):
+            op = self.rng.choice(("+", "-", "*", "+", "*", "maximum", "minimum", "maximum_num", "minimum_num"))
+        else:
+            op = self.rng.choice(("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "maximum", "minimum"))
+        left = self.expression(dtype, shape, depth, exact)
+        if self.rng.random() < 0.25 and dtype != "bool":
+            right = self.literal(dtype, bare=True)
+            if op == "%":
+                right.params["value"] = self.rng.randint(1, 7)
+        else:
+            right = self.expression(dtype, shape if self.rng.random() < 0.7 or shape is None else None, depth, exact)
+        if right.kind != "literal" and self.rng.random() < 0.3:
+            left, right = right, left
+        return Node("binary", [left, right], {"op": op})
+
+    def _function(self, dtype, shape, depth, exact):
+        names = ("neg", "abs", "square") if not is_float(dtype) else ("neg", "abs", "floor", "square") if exact or self.mode != "smooth" else kinds.FUNCTIONS
+        return Node("function", [self.expression(dtype, shape, depth, exact)], {"name": self.rng.choice(names)})
+
+    def condition(self, shape, depth):
+        return self.expression("bool", shape, depth, True)
+
+    def _select(self, dtype, shape, depth, exact):
+        kind = self.rng.choice(("select", "select", "mask"))
+        parts = [self.condition(shape if self.rng.random() < 0.8 else None, depth), self.expression(dtype, shape, depth, exact), self.expression(dtype, shape, 0, exact)]
+        if self.rng.random() < 0.3:
+            parts[2] = self.literal(dtype, bare=dtype != "bool")
+        return Node(kind, parts, {})
+
+    def _compare(self, dtype, shape, depth, exact):
+        of = self.rng.choice([d for d in MODES[self.mode]] + ["i32"]) if self.mode != "smooth" else self.rng.choice(("i32", "f32", "index"))
+        left = self.expression(of, shape, depth, True)
+        right = self.literal(of, bare=True) if self.rng.random() < 0.4 else self.expression(of, shape, depth, True)
+        return Node("compare", [left, right], {"op": self.rng.choice(("==", "!=", "<", "<=", ">", ">="))})
+
+    def _cast(self, dtype, shape, depth, exact):
+        source = self.rng.choice([d for d in ("i32", "f32", "bool", "index", *MODES[self.mode]) if d != dtype])
+        return Node("cast", [self.expression(source, shape, depth, exact or dtype in INTS)], {"dtype": dtype})
+
+    def _call(self, dtype, shape, depth, exact):
+        names = list(self.program.helpers)
+        if not names:
+            raise Invalid
+        name = self.rng.choice(names)
+        if self.leaves_only_variables:
+            raise Invalid
+        parameters, _ = self.program.helpers[name]
+        return Node("call", [self.expression(dtype, shape, depth, exact) for _ in parameters], {"name": name})
+
+    def _product(self, dtype, shape, depth, exact):
+        other = self.leaf("i32", None)
+        part = self.expression(dtype, shape, depth, exact)
+        return Node("field", [part, other]) if self.rng.random() < 0.5 else Node("item", [other, part])
+
+    def _fused(self, dtype, shape, depth, exact):
+        return Node("fma", [self.expression(dtype, shape, depth, exact) for _ in range(3)])
+
+    def _ternary(self, dtype, shape, depth, exact):
+        return Node("ternary", [self.condition(None, depth), self.expression(dtype, None, depth, exact), self.expression(dtype, None, depth, exact)])
+
+    def _element(self, dtype, shape, depth, exact):
+        return self.leaf(dtype, None, exact)
+
+    def _extra(self):
+        return self.rng.choice((*self.symbols, *self.symbols, 4, 2))
+
+    def _full_reduction(self, dtype, shape, depth, exact):
+        inner = tuple(self._extra() for _ in range(self.rng.randint(1, 2)))
+        return self._reduced(dtype, inner, tuple(range(len(inner))), depth, exact, False)
+
+    def _reduction(self, dtype, shape, depth, exact):
+        if len(shape) > 2:
+            raise Invalid
+        keep = 1 in shape and self.rng.random() < 0.5
+        if keep:
+            at = shape.index(1)
+            inner = shape[:at] + (self._extra(),) + shape[at + 1:]
+        else:
+            at = self.rng.randint(0, len(shape))
+            inner = shape[:at] + (self._extra(),) + shape[at:]
+        return self._reduced(dtype, inner, (at,), depth, exact, keep)
+
+    def _reduced(self, dtype, inner, axes, depth, exact, keep):
+        op = self.rng.choice(("sum", "max", "min", "sum", "mean", "prod"))
+        source = dtype
+        if dtype == "bool":
+            op = self.rng.choice(("any", "all"))
+        elif op in ("sum", "mean"):
+            source = self.rng.choice({"f32": ("f32", "f32", "f16"), "i32": ("i32", "i8", "bool"), "u32": ("u32", "u8")}.get(dtype, (dtype,)))
+        return Node("reduce", [self.expression(source, inner, depth, exact)], {"op": op, "axes": axes, "keepdims": keep})
+
+    def _generic_reduction(self, dtype, shape, depth, exact):
+        if len(shape) > 2:
+            raise Invalid
+        at = self.rng.randint(0, len(shape))
+        inner = shape[:at] + (self._extra(),) + shape[at:]
+        return Node("generic_reduce", [self.expression(dtype, inner, depth, exact)], {"combine": self.rng.choice(list(COMBINES)), "axes": (at,), "dtype": dtype})
+
+    def _scan(self, dtype, shape, depth, exact):
+        params = {"combine": self.rng.choice(list(COMBINES)), "axis": self.rng.randrange(len(shape)), "dtype": dtype, "inclusive": self.rng.random() < 0.7,
+                  "reverse": self.rng.random() < 0.3}
+        return Node("scan", [self.expression(dtype, shape, depth, exact)], params)
+
+    def _cumulative(self, dtype, shape, depth, exact):
+        op = self.rng.choice(("sum", "max", "sum"))
+        source = {"f32": ("f32", "f16"), "i32": ("i32", "i8")}.get(dtype, (dtype,)) if op == "sum" else (dtype,)
+        params = {"op": op, "axis": self.rng.randrange(len(shape)), "inclusive": self.rng.random() < 0.7, "reverse": self.rng.random() < 0.3}
+        return Node("cumulative", [self.expression(self.rng.choice(source), shape, depth, exact)], params)
+
+    def _arg(self, dtype, shape, depth, exact):
+        if len(shape) > 2:
+            raise Invalid
+        at = self.rng.randint(0, len(shape))
+        inner = shape[:at] + (self._extra(),) + shape[at:]
+        part = 1 if dtype == "index" else 0
+        return Node("arg_reduce", [self.expression(self.dtype() if part else dtype, inner, depth, True)], {"op": self.rng.choice(("max", "min")), "axis": at, "part": part})
+
+    def _broadcast(self, dtype, shape, depth, exact):
+        if not shape:
+            raise Invalid
+        op = self.rng.choice(("+", "*", "maximum")) if dtype != "bool" else "&"
+        full = self.expression(dtype, shape, depth, exact)
+        if len(shape) > 1 and self.rng.random() < 0.5:
+            other = Node("expand", [self.expression(dtype, shape[:-1], depth, exact)], {"at": len(shape) - 1, "rank": len(shape) - 1})
+        else:
+            other = self.expression(dtype, shape[1:], depth, exact) if len(shape) > 1 else self.expression(dtype, None, depth, exact)
+        return Node("binary", [full, other], {"op": op})
+
+    def _transposed(self, dtype, shape, depth, exact):
+        return Node("transpose", [self.expression(dtype, (shape[1], shape[0]), depth, exact)], {"order": [1, 0]})
+
+    def _contraction(self, dtype, shape, depth, exact):
+        source = {"f32": ("f32", "f32", "f16", "bf16"), "f64": ("f64",), "i32": ("i32", "i8"), "i64": ("i64",)}.get(dtype)
+        if source is None:
+            raise Invalid
+        of, inner = self.rng.choice(source), self.rng.choice((*self.symbols, 4))
+        if len(shape) == 2:
+            transposed = self.rng.random() < 0.4
+            return Node("contract", [self.expression(of, (shape[0], inner), depth, exact), self.expression(of, (shape[1], inner) if transposed else (inner, shape[1]), depth, exact)],
+                        {"form": "matmul", "acc": dtype, "transposed": transposed})
+        if self.rng.random() < 0.5:
+            return Node("contract", [self.expression(of, (shape[0], inner), depth, exact), self.expression(of, (inner,), depth, exact)], {"form": "matvec", "acc": dtype})
+        return Node("contract", [self.expression(of, (inner,), depth, exact), self.expression(of, (inner, shape[0]), depth, exact)], {"form": "vecmat", "acc": dtype})
+
+    def _dot(self, dtype, shape, depth, exact):
+        if dtype not in ("f32", "f64", "i32"):
+            raise Invalid
+        inner = self.rng.choice(("M", "N", 4))
+        return Node("scalar_of", [Node("contract", [self.expression(dtype, (inner,), depth, exact) for _ in range(2)], {"form": "dot", "acc": dtype})])
+
+    def _fold(self, dtype, shape, depth, exact):
+        return Node("fold", [self.expression(dtype, (self.rng.choice(("M", "N")),), depth, exact)], {"name": self.rng.choice(("total", "peak")), "dtype": dtype})
+
+    def index_tensor(self, extent, shape, depth):
+        return Node("coordinate", [self.expression(self.rng.choice(("i32", "index")), shape, depth, True)], {"extent": extent})
+
+    def _rows(self, dtype, shape, depth, exact):
+        views = [v for v in self.program.views if v.dtype == dtype and len(v.shape) == 2 and v.access == "in" and v.shape[1] == shape[1]]
+        if not views:
+            raise Invalid
+        view = self.rng.choice(views)
+        return Node("read", [self.index_tensor(view.shape[0], (shape[0],), depth)], {"view": view.name, "axes": ["i", ":"]})
+
+    def _gathered(self, dtype, shape, depth, exact):
+        views = [v for v in self.program.views if v.dtype == dtype and len(v.shape) == 1 and v.access == "in"]
+        if not views:
+            raise Invalid
+        view = self.rng.choice(views)
+        index = self.index_tensor(view.shape[0], shape, depth)
+        if self.rng.random() < 0.5:
+            return Node("read", [index], {"view": view.name, "axes": ["i"]})
+        return Node("gather", [index, self.condition(shape, depth), self.literal(dtype, bare=dtype != "bool")], {"view": view.name})
+
+    def _window(self, dtype, shape, depth, exact):
+        views = [v for v in self.program.views if v.dtype == dtype and len(v.shape) == 1 and v.access == "in"]
+        if not views or not isinstance(shape[0], int):
+            raise Invalid
+        return Node("window", [], {"view": self.rng.choice(views).name, "begin": self.rng.randint(0, 2), "length": shape[0]})
+
+    def _indices(self, dtype, shape, depth, exact):
+        return Node("indices", [], {"extent": shape[0]})
+
+    def _histogram(self, dtype, shape, depth, exact):
+        if not isinstance(shape[0], int):
+            raise Invalid
+        return Node("histogram", [Node("binary", [self.expression("i32", (self._extra(),), depth, True), Node("literal", [], {"value": shape[0], "dtype": "i32", "bare": True})], {"op": "%"})],
+                    {"bins": shape[0]})
+
+    def _bits(self, dtype, shape, depth, exact):
+        return Node("bits", [Node("indices", [], {"extent": shape[0]})], {"seed": self.rng.randrange(2**40)})
+
+    def _joined(self, dtype, shape, depth, exact):
+        return Node("join", [self.expression(dtype, shape[:-1], depth, exact) for _ in range(2)])
+
+    def _reshaped(self, dtype, shape, depth, exact):
+        return Node("reshape", [self.expression(dtype, (shape[0], 4), depth, exact)], {"before": (shape[0], 4), "after": shape})
+
+    # -- statements -------------------------------------------------------------------------------------------
+
+    def bind(self, name, node):
+        for context in self.contexts:
+            context.env[name] = facts(node, context)
+
+    def saved(self):
+        return [dict(context.env) for context in self.contexts]
+
+    def restore(self, saved):
+        for context, env in zip(self.contexts, saved):
+            context.env = env
+
+    def let(self, shapes):
+        dtype, shape = self.rng.choice((self.dtype(), self.dtype(), self.dtype(), "bool")), self.rng.choice(shapes)
+        node = self.expression(dtype, shape, self.rng.randint(1, 3))
+        name = self.fresh("v")
+        self.bind(name, node)
+        return Statement("let", [node], [], {"name": name})
+
+    def output(self, dtype, shape, access="out"):
+        view = View(self.fresh("y"), access, dtype, shape, self._values(dtype) if access == "inout" else "ints", 4.0)
+        if access == "inout" and view.values in ("smooth", "special"):
+            view.values = "exact"
+        self.program.views.append(view)
+        return view
+
+    def whole(self):
+        """Tensor statements, then writes of whole views."""
+        statements = [self.let([s for s in self.shapes if s and len(s) < 3] + [None]) for _ in range(self.rng.randint(0, 3))]
+        for _ in range(self.rng.randint(1, 2)):
+            shape, dtype = self.rng.choice(self.shapes), self.rng.choice((self.dtype(), self.dtype(), "bool"))
+            node = self.expression(dtype, shape, self.rng.randint(2, 4))
+            statements.append(Statement("write", [node], [], {"view": self.output(dtype, shape).name, "axes": [":"] * len(shape)}))
+        return statements
+
+    def control(self, shapes):
+        """A let, a branch, an ordered loop or a while."""
+        kind = self.rng.choice(("let", "let", "if", "for", "while", "buffer"))
+        if kind == "let":
+            return [self.let(shapes)]
+        dtype, shape = self.dtype(), self.rng.choice(shapes)
+        if kind == "if":
+            name, parts = self.fresh("v"), [self.condition(None, 1), self.expression(dtype, shape, 1), self.expression(dtype, shape, 1)]
+            known = [[facts(p, c) for p in parts[1:]] for c in self.contexts]
+            for context, (a, b) in zip(self.contexts, known):
+                context.env[name] = Facts(dtype, shape, max(a.bound, b.bound), max(a.error, b.error), a.exact and b.exact, a.special or b.special)
+            return [Statement("if", parts, [], {"name": name})]
+        if kind == "buffer":
+            return self._buffer_loop(dtype)
+        return [self._loop(kind, dtype, shape)]
+
+    def _update(self, dtype, shape, carry, step):
+        """The next value of a carry: bounded in floats whatever the number of steps."""
+        held = Node("variable", [], {"name": carry})
+        if not is_float(dtype):
+            return Node("binary", [held, step], {"op": self.rng.choice(("+", "^", "-", "maximum"))})
+        if self.mode == "smooth":
+            half = Node("literal", [], {"value": 0.5, "dtype": dtype, "bare": True})
+            return Node("binary", [Node("binary", [held, half], {"op": "*"}), step], {"op": "+"})
+        return Node("binary", [held, step], {"op": self.rng.choice(("maximum", "minimum"))})
+
+    def _loop(self, kind, dtype, shape):
+        carry, name = self.fresh("c"), self.fresh("t")
+        start = self.leaf(dtype, shape, exact=self.mode != "smooth")
+        saved = self.saved()
+        if kind == "for":
+            extent = self.rng.choice(("M", "N", 3))
+            for context in self.contexts:
+                context.env[name] = kinds.natural(kinds.made("index", None, context.size(extent), 0, True))
+            step = self.expression(dtype, shape, 2, self.mode != "smooth")
+            statement = Statement("for", [start, self._update(dtype, shape, carry, step)], [[]], {"carry": carry, "name": name, "extent": extent, "range": self.rng.random() < 0.4})
+        else:
+            for context in self.contexts:
+                context.env[name] = kinds.natural(kinds.made("i32", None, 16, 0, True))
+            step = self.expression(dtype, shape, 1, self.mode != "smooth")
+            limit = Node("binary", [self.expression("i32", None, 1, True), Node("literal", [], {"value": 6, "dtype": "i32", "bare": True})], {"op": "%"})
+            statement = Statement("while", [start, self._update(dtype, shape, carry, step), limit], [[]], {"carry": carry, "counter": name})
+        self.restore(saved)
+        for context in self.contexts:
+            # The check of the whole program has the exact bound; here a generous one decides what may follow.
+            context.env[carry] = Facts(dtype, shape, float(INTS[dtype][1] + 1) if dtype in INTS else 64.0, 0.0, self.mode != "smooth", self.mode == "special")
+        return statement
+
+    def _buffer_loop(self, dtype):
+        name, index = self.fresh("b"), self.fresh("t")
+        extent = self.rng.choice(("N", 4))
+        start = Node("literal", [], {"value": 9.0 if is_float(dtype) else 9, "dtype": dtype})
+        put = self.leaf(dtype, None, exact=True)
+        carry = self.fresh("c")
+        saved = self.saved()
+        held = [Facts(dtype, (extent,), 9.0, 0.0, True) for _ in self.contexts]
+        for context in self.contexts:
+            context.env[index] = kinds.natural(kinds.made("index", None, context.size(extent), 0, True))
+        put = self.leaf(dtype, None, exact=True)
+        read = Node("buffer_read", [Node("variable", [], {"name": index})], {"buffer": name, "axes": ["i"]})
+        self.restore(saved)
+        for context, known in zip(self.contexts, held):
+            context.env[name + "[]"] = known
+        loop = Statement("for", [Node("literal", [], {"value": 0.0 if is_float(dtype) else 0, "dtype": dtype}),
+                                 Node("binary", [Node("variable", [], {"name": carry}), read], {"op": "maximum"})],
+                         [[Statement("put", [Node("variable", [], {"name": index}), put], [], {"buffer": name, "axes": ["i"]})]],
+                         {"carry": carry, "name": index, "extent": extent, "range": False})
+        for context in self.contexts:
+            context.env[carry] = Facts(dtype, None, 9.0, 0.0, True)
+        return [Statement("buffer", [start], [], {"name": name, "shape": (extent,), "dtype": dtype}), loop]
+
+    def rows(self):
+        """A parallel loop over one or two axes; each point computes and writes its part of some views."""
+        count = self.rng.choice((1, 1, 2))
+        extents = self.rng.sample(("M", "N"), count)
+        names = [self.fresh("i") for _ in extents]
+        saved = self.saved()
+        for context in self.contexts:
+            for buffer in [n for n in context.env if n.endswith("[]")]:
+                del context.env[buffer]
+            for name, extent in zip(names, extents):
+                context.env[name] = kinds.natural(kinds.made("index", None, context.size(extent), 0, True))
+        inner = [None, None, *([(s,) for s in (*self.symbols, 4)] if count == 1 else [])]
+        body = []
+        skip = self.rng.random() < 0.15
+        if skip:
+            body.append(Statement("skip", [self.condition(None, 1)]))
+        for _ in range(self.rng.randint(0, 2)):
+            body += self.control(inner)
+        for _ in range(self.rng.randint(1, 2)):
+            shape, dtype = self.rng.choice(inner), self.dtype()
+            if shape is None and self.rng.random() < 0.2 and dtype in ("i32", "u32", "i64", "f32") and self.mode in ("ints", "exact"):
+                view = self.output(dtype, (self.rng.choice((1, 4)),), "inout")
+                op = self.rng.choice(("add", "max", "min")) if is_float(dtype) else self.rng.choice(("add", "max", "min", "and_", "or_", "xor"))
+                body.append(Statement("atomic", [self.coordinate(view.shape[0]), self.expression(dtype, None, 1, True)], [], {"view": view.name, "op": op}))
+                continue
+            node = self.expression(dtype, shape, self.rng.randint(1, 3))
+            update = self.rng.random() < 0.15 or skip
+            view = self.output(dtype, (*extents, *(shape or ())), "inout" if update else "out")
+            params = {"view": view.name, "axes": ["i"] * count + [":"] * len(shape or ())}
+            if update and not skip:
+                params["op"] = self.rng.choice("+-")
+            body.append(Statement("write", [*(Node("variable", [], {"name": n}) for n in names), node], [], params))
+        self.restore(saved)
+        return [Statement("parallel", [], [body], {"names": names, "extents": list(extents)})]
+
+    def scatter(self):
+        dtype = self.rng.choice(("i32", "u32", "f32") if self.mode != "smooth" else ("i32",))
+        view = self.output(dtype, (self.rng.choice((1, 4, *self.symbols)),), "inout")
+        extent = self.rng.choice(("M", "N"))
+        index = self.index_tensor(view.shape[0], (extent,), 1)
+        return [Statement("scatter", [index, self.expression(dtype, (extent,), 1, True)], [], {"view": view.name, "combine": self.rng.choice(list(COMBINES))})]
+
+    def draw(self):
+        blocks = [self.rng.choice((self.whole, self.whole, self.rows, self.rows, self.rows, self.scatter, lambda: self.control([None, ("M",), ("N",)])))
+                  for _ in range(self.rng.randint(1, 3))]
+        for block in blocks:
+            statements = block()
+            self.program.body += statements
+        return self.program
+
+
+def program(seed):
+    """The program of a seed: the first draw that is one, from numbers that the seed determines."""
+    for attempt in range(200):
+        try:
+            drawn = Draw(f"{seed}/{attempt}").draw()
+            if not any(v.access != "in" for v in drawn.views):
+                continue
+            check(drawn)
+            return drawn
+        except (Invalid, RecursionError):
+            continue
+    raise RuntimeError(f"seed {seed} draws no program")
+
+
+__all__ = ["program", "view_facts"]

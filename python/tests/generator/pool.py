@@ -1,0 +1,110 @@
+"""Worker processes: a program that crashes or hangs costs one worker, and is a failure."""
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import tempfile
+import time
+from multiprocessing.connection import wait
+
+from .execution import Outcome, run
+from .grammar import program as drawn_program
+
+TIMEOUT = 60.0
+
+
+def _serve(connection):
+    folder = tempfile.mkdtemp(prefix="intent-programs")
+    os.environ["INTENT_CACHE_DIR"] = os.path.join(folder, "cache")
+    # What a worker prints (a compiler's own notes, an interpreter's warnings) is not the report.
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    try:
+        while True:
+            task = connection.recv()
+            if task is None:
+                break
+            outcome = run(drawn_program(task) if isinstance(task, int) else task, folder)
+            connection.send(outcome)
+    except (EOFError, OSError):
+        pass
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Worker:
+    def __init__(self, context):
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.key, self.deadline = None, None
+
+    def give(self, key, task):
+        self.key, self.deadline = key, time.monotonic() + TIMEOUT
+        self.connection.send(task)
+
+    def stop(self):
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class Pool:
+    """Runs tasks, each a seed or a Program, in `jobs` processes."""
+
+    def __init__(self, jobs=None):
+        self.context = multiprocessing.get_context("fork")
+        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.workers = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        for worker in self.workers:
+            worker.stop()
+
+    def outcomes(self, tasks):
+        """Yields `(task, Outcome)` as they finish."""
+        pending = list(enumerate(tasks))[::-1]
+        tasks = list(tasks)
+        busy = {}
+        while pending or busy:
+            while pending and len(busy) < self.jobs:
+                worker = next((w for w in self.workers if w not in busy.values()), None)
+                if worker is None:
+                    worker = _Worker(self.context)
+                    self.workers.append(worker)
+                key, task = pending.pop()
+                worker.give(key, task)
+                busy[worker.connection] = worker
+            ready = wait(list(busy), timeout=0.5)
+            for connection in ready:
+                worker = busy.pop(connection)
+                try:
+                    outcome = connection.recv()
+                except (EOFError, OSError):
+                    worker.process.join()
+                    outcome = Outcome("failed", "crash", f"the process ended with {_ended(worker.process.exitcode)}")
+                    self._drop(worker)
+                yield tasks[worker.key], outcome
+            for connection, worker in list(busy.items()):
+                if time.monotonic() > worker.deadline:
+                    del busy[connection]
+                    self._drop(worker)
+                    yield tasks[worker.key], Outcome("failed", "timeout", f"no result after {TIMEOUT:.0f} s")
+
+    def _drop(self, worker):
+        worker.stop()
+        self.workers.remove(worker)
+
+    def outcome(self, program) -> Outcome:
+        return next(iter(self.outcomes([program])))[1]
+
+
+def _ended(code):
+    return f"signal {-code}" if code is not None and code < 0 else f"status {code}"

@@ -1,0 +1,157 @@
+"""Making a failing program smaller while it fails in the same way."""
+from __future__ import annotations
+
+import time
+
+
+from .statements import check
+from .tree import Invalid, Node, is_float
+
+
+def _removed_statements(program):
+    for number in range(sum(1 for _ in program.statements())):
+        made = program.clone()
+        body, at = list(made.statements())[number]
+        del body[at]
+        yield made
+    for number, (body, at) in enumerate(list(program.statements())):
+        if body[at].kind == "if":
+            for branch in (1, 2):
+                made = program.clone()
+                inner, place = list(made.statements())[number]
+                inner[place].kind, inner[place].expressions = "let", [inner[place].expressions[branch]]
+                yield made
+
+
+def _smaller_sizes(program):
+    if len(program.sizes) > 1:
+        for keep in range(len(program.sizes)):
+            made = program.clone()
+            made.sizes = [made.sizes[keep]]
+            yield made
+    for number, sizes in enumerate(program.sizes):
+        for symbol, extent in sizes.items():
+            for smaller in sorted({1, 2, extent // 2, extent - 1}):
+                if 0 <= smaller < extent:
+                    made = program.clone()
+                    made.sizes[number][symbol] = smaller
+                    yield made
+
+
+def _places(program):
+    """(statement number, expression number, path) of every node, outer ones first."""
+    for number, (body, at) in enumerate(program.statements()):
+        for which, expression in enumerate(body[at].expressions):
+            pending = [((), expression)]
+            while pending:
+                path, node = pending.pop(0)
+                yield number, which, path
+                pending += [(path + (i,), child) for i, child in enumerate(node.children)]
+
+
+def _replaced(program, place, replacement):
+    made = program.clone()
+    number, which, path = place
+    body, at = list(made.statements())[number]
+    if not path:
+        body[at].expressions[which] = replacement.clone()
+        return made
+    node = body[at].expressions[which]
+    for step in path[:-1]:
+        node = node.children[step]
+    node.children[path[-1]] = replacement.clone()
+    return made
+
+
+def _node_at(program, place):
+    number, which, path = place
+    body, at = list(program.statements())[number]
+    node = body[at].expressions[which]
+    for step in path:
+        node = node.children[step]
+    return node
+
+
+def _simpler_expressions(program):
+    for place in list(_places(program)):
+        node = _node_at(program, place)
+        if not node.children:
+            continue
+        seen = 0
+        for inner in list(node.walk())[1:]:
+            seen += 1
+            if seen > 12:
+                break
+            yield _replaced(program, place, inner)
+        dtype = node.params.get("dtype")
+        if dtype is not None and node.kind not in ("literal", "full"):
+            value = 1.0 if is_float(dtype) else 1
+            yield _replaced(program, place, Node("literal", [], {"value": value, "dtype": dtype}))
+
+
+def tidied(program):
+    """The program without parameters, helpers and outputs that nothing uses."""
+    made = program.clone()
+    used, called = set(), set()
+    for body, at in made.statements():
+        statement = body[at]
+        used.add(statement.params.get("view"))
+        for expression in statement.expressions:
+            for node in expression.walk():
+                used |= {node.params.get("view"), node.params.get("name")}
+                if node.kind == "call":
+                    called.add(node.params["name"])
+    made.helpers = {n: h for n, h in made.helpers.items() if n in called}
+    made.scalars = [s for s in made.scalars if s.name in used]
+    kept = [v for v in made.views if v.name in used]
+    symbols = {e for v in kept for e in v.shape if isinstance(e, str)} | _named_symbols(made)
+    for view in made.views:
+        if view not in kept and view.access == "in" and symbols - {e for v in kept for e in v.shape if isinstance(e, str)} & set(view.shape):
+            if any(e in symbols and not any(e in v.shape for v in kept) for e in view.shape):
+                kept.append(view)
+    made.views = [v for v in made.views if v in kept]
+    return made
+
+
+def _named_symbols(program):
+    found = set()
+    for body, at in program.statements():
+        statement = body[at]
+        for params in [statement.params, *(n.params for e in statement.expressions for n in e.walk())]:
+            for key in ("extent", "extents", "shape", "before", "after"):
+                value = params.get(key)
+                found |= {e for e in (value if isinstance(value, (tuple, list)) else (value,)) if isinstance(e, str)}
+    return found
+
+
+def shrink(program, fails, seconds=60.0):
+    """The smallest program found in the time that `fails(program)` accepts."""
+    deadline = time.monotonic() + seconds
+    best, progress = program, True
+    while progress and time.monotonic() < deadline:
+        progress = False
+        for candidates in (_removed_statements, _smaller_sizes, _simpler_expressions):
+            for made in candidates(best):
+                if time.monotonic() > deadline:
+                    return best
+                made = tidied(made)
+                try:
+                    check(made)
+                except (Invalid, KeyError, StopIteration):
+                    continue
+                if not any(v.access != "in" for v in made.views) or weight(made) >= weight(best):
+                    continue
+                if fails(made):
+                    best, progress = made, True
+                    break
+            if progress:
+                break
+    return best
+
+
+def weight(program):
+    nodes = sum(1 for body, at in program.statements() for e in body[at].expressions for _ in e.walk())
+    statements = sum(1 for _ in program.statements())
+    return 10 * statements + 3 * nodes + sum(sum(s.values()) for s in program.sizes) + 5 * len(program.sizes) + 3 * len(program.views)
+
+

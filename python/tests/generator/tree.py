@@ -1,0 +1,108 @@
+"""Programs as trees: expressions, statements, parameters."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+EPS = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+# Integers up to here are exact in a float format; beyond LARGEST a value could overflow.
+EXACT = {"f16": 2.0**11, "bf16": 2.0**8, "f32": 2.0**24, "f64": 2.0**53}
+LARGEST = {"f16": 2.0**14, "bf16": 2.0**100, "f32": 2.0**100, "f64": 2.0**900}
+INTS = {"i8": (-128, 127), "i16": (-2**15, 2**15 - 1), "i32": (-2**31, 2**31 - 1), "i64": (-2**63, 2**63 - 1), "index": (-2**63, 2**63 - 1),
+        "u8": (0, 255), "u16": (0, 2**16 - 1), "u32": (0, 2**32 - 1), "u64": (0, 2**64 - 1)}
+
+
+def is_float(dtype):
+    return dtype in EPS
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a value. `shape` is None for a scalar, else extents: symbols and ints.
+
+    `bound` limits the magnitude of finite elements, `error` how far a correct implementation may be from the exact value. `exact` floats are
+    integers that every intermediate holds exactly, so that no order or fusion changes them; only they decide branches. `special` values
+    may be infinite or NaN. `natural` integers lie in [0, bound).
+    """
+
+    dtype: str
+    shape: tuple | None
+    bound: float = 1.0
+    error: float = 0.0
+    exact: bool = True
+    special: bool = False
+    natural: bool = False
+
+
+@dataclass
+class Node:
+    kind: str
+    children: list = field(default_factory=list)
+    params: dict = field(default_factory=dict)
+
+    def walk(self):
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def clone(self):
+        return Node(self.kind, [c.clone() for c in self.children], dict(self.params))
+
+
+@dataclass
+class View:
+    """A view parameter. `values` names how arguments are drawn: ints, exact, smooth, special; `bound` their magnitude."""
+
+    name: str
+    access: str  # in, out, inout
+    dtype: str
+    shape: tuple
+    values: str = "ints"
+    bound: float = 4.0
+
+
+@dataclass
+class ScalarParameter:
+    name: str
+    dtype: str
+    value: object
+    bound: float
+
+
+@dataclass
+class Statement:
+    """`kind` with expressions, nested bodies and parameters; the kinds are in statements.py."""
+
+    kind: str
+    expressions: list = field(default_factory=list)
+    bodies: list = field(default_factory=list)
+    params: dict = field(default_factory=dict)
+
+    def clone(self):
+        return Statement(self.kind, [e.clone() for e in self.expressions], [[s.clone() for s in b] for b in self.bodies], dict(self.params))
+
+
+@dataclass
+class Program:
+    views: list
+    scalars: list
+    helpers: dict  # name -> (parameter names, expression)
+    body: list
+    sizes: list  # of dicts symbol -> extent; the program runs once with each
+    data_seed: int = 0
+
+    def clone(self):
+        return Program(list(self.views), list(self.scalars), {n: (p, e.clone()) for n, (p, e) in self.helpers.items()}, [s.clone() for s in self.body],
+                       [dict(s) for s in self.sizes], self.data_seed)
+
+    def statements(self):
+        """(list, index) of every statement, outer ones first."""
+        pending = [self.body]
+        while pending:
+            body = pending.pop()
+            for at, statement in enumerate(body):
+                yield body, at
+                pending.extend(statement.bodies)
+
+
+class Invalid(Exception):
+    """The tree is no program of the language, or its value has no usable bound."""

@@ -1,0 +1,209 @@
+"""What the reference says about wrong programs: the rules of the frontend that show when a program runs, and broken promises."""
+import ml_dtypes
+import numpy as np
+import pytest
+
+import intent
+import intent.language as I
+from programs import kernel
+from test_frontend_errors import CASES, FIRST, HELPERS, VIEWS, Mode, Other
+
+# Rules about what names and types would be on paths that a run does not take, or about syntax that Python gives a meaning of its own.
+STATIC = ("if x[0, 0] > 0:\n    t", "for i in range(3):\n    t", "for i in range(3):\n    pass", "t = x[0, 0]\nfor", "t = x[:, 0]\nfor", "t = 0.5\nfor",
+          "d = I.domain(3)\nfor", "t = plain(1)", "t = 2 ** 200", "t = 1000", "t = n in", "t = n is", "t = x[0, 0] if n > 0", "[a] = ", "for i in (1, 2)",
+          "assert", "t = [1", "t = lambda", "import", "t = f'", "t = mixed")
+DYNAMIC = [case for case in CASES if not case[0].startswith(STATIC)]
+
+
+def arguments():
+    return [np.ones((5, 7), np.float32), np.ones((5, 7), np.float32), np.ones((5, 7), np.float16), 2, np.ones(7, bool), np.zeros(4, np.int32),
+            np.ones(7, ml_dtypes.float8_e5m2), np.ones(8, np.float32)]
+
+
+@pytest.mark.parametrize("case", DYNAMIC, ids=[c[0].splitlines()[-1] for c in DYNAMIC])
+def test_rule(case):
+    body, _, column, *line = case
+    program = kernel(VIEWS, body, HELPERS, Mode=Mode, Other=Other, box=object(), math=__import__("math"))
+    with pytest.raises(intent.LanguageError) as error:
+        intent.interpret(program)(*arguments())
+    if column:
+        assert error.value.line == FIRST + (line[0] if line else 1) - 1
+
+
+def reported(parameters, body, *values, before="", line=None, seed=0, **names):
+    """The message of the LanguageError that a run ends in, after a check of its place; line 1 is the body's first."""
+    program = kernel(parameters, body, before, **names)
+    with pytest.raises(intent.LanguageError) as error:
+        intent.interpret(program, seed=seed)(*values)
+    assert error.value.filename.startswith("case") and error.value.source_line
+    if line is not None:
+        assert error.value.line == before.count("\n") + 2 + line
+    return error.value.message
+
+
+def f32(*shape):
+    return np.ones(shape, np.float32)
+
+
+X = 'x: I.In[I.f32, ("N",)], y: I.InOut[I.f32, ("M",)]'
+
+
+def test_out_of_bounds():
+    assert "index 0 is 5, out of range for extent 5" in reported(X, "M, = y.shape\ny[0] = x[M]", f32(5), f32(5), line=2)
+    assert "index 0 is -1" in reported(X, "for i in I.parallel(I.domain(1)):\n    y[i - 1] = 2.0", f32(5), f32(5), line=2)
+    assert "index 0 is 7" in reported(X, "y[I.indices(I.domain(8))] = 1.0", f32(5), f32(7), line=1)
+    assert "does not lie within its source" in reported(X, "N, = x.shape\ny[:] = x[I.domain(N)[1:N + 1]]", f32(5), f32(5), line=2)
+    assert "index 0 is 9" in reported(X, "y[:] = I.gather(x, index=I.indices(I.domain(5)) + 5, valid=I.indices(I.domain(5)) > 3, fill=0.0)", f32(5), f32(5))
+    assert "out of range for extent 5 of view 'x'" in reported(X, "i = I.indices(I.domain(6))\nI.assume_in_bounds(i, x, 0)", f32(5), f32(5), line=2)
+
+
+def test_invalid_lanes_touch_no_memory():
+    y = f32(5)
+    program = kernel(X, "i = I.indices(I.domain(5))\ny[:] = I.gather(x, index=i * 100, valid=i == 0, fill=-1.0)")
+    intent.interpret(program)(np.array([3], np.float32), y)
+    np.testing.assert_array_equal(y, [3, -1, -1, -1, -1])
+
+
+def test_unwritten_memory():
+    out = 'x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)], z: I.Out[I.f32, ("N",)]'
+    assert "view 'y' is read at [0] before anything is written" in reported(out, "z[:] = y[:]", f32(3), f32(3), f32(3), line=1)
+    assert "view 'y' is read at [2]" in reported(out, "y[I.domain(2)] = x[I.domain(2)]\nz[:] = y[:]", f32(3), f32(3), f32(3), line=2)
+    assert "view 'y' is read at [0]" in reported(out, "y[0] += 1.0", f32(3), f32(3), f32(3), line=1)
+    assert "buffer of line 3" in reported(out, "b = I.buffer((4,), I.f32)\nb[1] = 0.0\nz[0] = b[0]", f32(3), f32(3), f32(3), line=3).replace("'", "")
+    y, z = intent.interpret(kernel(out, "y[:] = x[:]\nz[:] = y[:] + 1.0")).run(f32(3))
+    np.testing.assert_array_equal(z, 2)
+    scatter = "I.scatter_reduce(y, index=(0,), value=1.0, combine=I.add)"
+    assert "view 'y' is read at [0]" in reported(out, scatter, f32(3), f32(3), f32(3), line=1)
+
+
+def test_scatter_collisions():
+    both = 'x: I.In[I.f32, ("N",)], at: I.In[I.i64, ("N",)], y: I.InOut[I.f32, ("M",)]'
+    at = np.array([0, 3, 1, 3])
+    assert "2 lanes write view 'y' at [3]" in reported(both, "I.scatter_unique(y, index=(at[:],), value=x[:])", f32(4), at, f32(5), line=1)
+    assert "different values into one element of view 'y'" in reported(both, "y[at[:]] = x[:]", np.arange(4, dtype=np.float32), at, f32(5), line=1)
+    y = f32(5)
+    intent.interpret(kernel(both, "I.scatter_unique(y, index=(at[:],), value=x[:])"))(f32(4) * 2, np.array([4, 0, 2, 1]), y)
+    np.testing.assert_array_equal(y, [2, 2, 2, 1, 2])
+
+
+@pytest.mark.parametrize("body, words", [
+    ("for i in I.parallel(I.domain(4)):\n    y[0] = x[i]", "writes an element of view 'y'"),
+    ("for i in I.parallel(I.domain(4)):\n    y[i // 2] = x[i]", "writes an element of view 'y'"),
+    ("for i in I.parallel(I.domain(4)):\n    y[i] = y[(i + 1) % 4]", "view 'y'"),
+    ("for i in I.parallel(I.domain(4)):\n    y[0] += x[i]", "view 'y'"),
+    ("for i, j in I.parallel((I.domain(2), I.domain(2))):\n    y[i] = x[j]", "view 'y'"),
+    ("for i in I.parallel(I.domain(2)):\n    for j in I.parallel(I.domain(2)):\n        y[j] = x[i]", "view 'y'"),
+    ("b = I.buffer((1,), I.f32, init=0.0)\nfor i in I.parallel(I.domain(4)):\n    b[0] = x[i]", "buffer"),
+    ("for i in I.parallel(I.domain(4)):\n    I.atomic.add(y, 0, 1.0)\n    y[1] = y[0]", "view 'y'"),
+    ("for i in I.parallel(I.domain(4)):\n    y[I.domain(3)] = 1.0", "view 'y'"),
+])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_races(body, words, seed):
+    message = reported(X, body, f32(4), f32(4), seed=seed)
+    assert message.startswith("iterations of an I.parallel loop conflict: ") and words in message
+
+
+@pytest.mark.parametrize("body", [
+    "for i in I.parallel(I.domain(4)):\n    y[i] = x[0]",
+    "for i in I.parallel(I.domain(4)):\n    y[i] = y[i] + 1.0\n    y[i] = y[i] * 2.0",
+    "for i in I.parallel(I.domain(4)):\n    b = I.buffer((2,), I.f32, init=0.0)\n    b[0] = x[i]\n    y[i] = b[0] + b[1]",
+    "for k in range(3):\n    for i in I.parallel(I.domain(4)):\n        y[(i + k) % 4] = x[i]",
+    "for i in I.parallel(I.domain(4)):\n    I.atomic.add(y, 0, 1.0)\n    I.scatter_reduce(y, index=(1,), value=1.0, combine=I.add)",
+    "for i in I.parallel(I.domain(2)):\n    for j in I.parallel(I.domain(2)):\n        y[2 * i + j] = x[j]\n    y[2 * i] = y[2 * i + 1]",
+    "for i in I.parallel(I.domain(4)):\n    if i == 2:\n        continue\n    y[i] = x[i]\nfor i in I.parallel(I.domain(4)):\n    y[3 - i] = x[i]",
+])
+def test_loops_without_conflict(body):
+    for seed in range(3):
+        intent.interpret(kernel(X, body), seed=seed)(f32(4), f32(4))
+
+
+def test_overlapping_views_conflict_too():
+    memory = np.arange(8, dtype=np.float32)
+    body = "for i in I.parallel(I.domain(4)):\n    y[i] = x[i]"
+    assert "conflict" in reported(X, body, memory[:4], memory[1:5])
+    intent.interpret(kernel(X, body))(memory[:4], memory[4:])
+
+
+SUM = "@intent.fn\ndef whole(v):\n    return {summary}\n@intent.fn\ndef join(a, b):\n    return {join}\n"
+FOLD = "y[0] = I.region_fold(source=(x[:],), axis=0, summarize=whole, combine=join, identity={identity})"
+
+
+@pytest.mark.parametrize("summary, join, identity, words", [
+    ("I.reduce.mean(v, axis=0)", "a + b", "0.0", "summarize(A ++ B) equals combine(summarize(A), summarize(B))"),
+    ("v[0]", "a", "0.0", "combine(identity, s) equals s"),
+    ("I.reduce.sum(v, axis=0)", "a + b", "1.0", "combine(identity, s) equals s"),
+    ("I.reduce.max(v, axis=0)", "I.maximum(a, b)", "0.0", "combine(identity, s) equals s"),
+    ("I.reduce.sum(v, axis=0) * I.cast(v.shape[0], I.f32)", "a + b", "0.0", "summarize(A ++ B)"),
+    ("I.reduce.sum(v, axis=0)", "a - b", "0.0", "combine(identity, s) equals s"),
+])
+def test_broken_folds(summary, join, identity, words):
+    x = -np.linspace(1, 2, 9, dtype=np.float32)
+    message = reported(X, FOLD.format(identity=identity), x, f32(1), before=SUM.format(summary=summary, join=join), line=1)
+    assert message.startswith("I.region_fold: ") and words in message
+
+
+def test_folds_that_keep_the_laws():
+    for join, summary, identity, want in [("a + b", "I.reduce.sum(v, axis=0)", "0.0", 45), ("I.maximum(a, b)", "I.reduce.max(v, axis=0)", "-I.inf", 9),
+                                          ("a * b", "I.reduce.prod(v, axis=0)", "1.0", 362880)]:
+        for n, expected in ((9, want), (0, float(identity.replace("I.", "")))):
+            y = f32(1)
+            intent.interpret(kernel(X, FOLD.format(identity=identity), SUM.format(summary=summary, join=join)))(np.arange(1, n + 1, dtype=np.float32), y)
+            np.testing.assert_array_equal(y, np.float32(expected))
+
+
+SCAN = """@intent.fn
+def whole(v):
+    return I.reduce.sum(v, axis=0)
+@intent.fn
+def step(t, s):
+    return {step}
+@intent.fn
+def out(v, s):
+    return {out}
+"""
+SCANNED = "o, s = I.region_scan(source=(x[:],), axis=0, summarize=whole, combine=I.add, identity=0.0, initial_state=I.cast(2.0, I.f32), apply=step, emit=out)\ny[:] = o"
+
+
+@pytest.mark.parametrize("step, out, words", [
+    ("s + t", "v + s", "emit(A ++ B, s) equals emit(A, s) ++ emit(B, apply(summarize(A), s))"),
+    ("s - t", "I.cumsum(v, axis=0) + s", "emit(A ++ B, s)"),
+    ("s * t", "I.cumsum(v, axis=0) + s", "apply(identity, s) equals s"),
+])
+def test_broken_scans(step, out, words):
+    message = reported(X, SCANNED, np.arange(1, 8, dtype=np.float32), f32(7), before=SCAN.format(step=step, out=out), line=1)
+    assert message.startswith("I.region_scan: ") and words in message
+
+
+def test_a_scan_that_keeps_the_laws():
+    x, y = np.arange(1, 8, dtype=np.float32), f32(7)
+    intent.interpret(kernel(X, SCANNED, SCAN.format(step="s + t", out="I.cumsum(v, axis=0) + s")))(x, y)
+    np.testing.assert_array_equal(y, 2 + np.cumsum(x))
+
+
+def test_helpers_carry_a_note_of_their_caller():
+    program = kernel(X, "y[0] = first(x)", "@intent.fn\ndef first(v):\n    return v[9]\n")
+    with pytest.raises(intent.LanguageError) as error:
+        intent.interpret(program)(f32(3), f32(3))
+    assert error.value.line == 3 and [(n.message, n.line) for n in error.value.notes] == [("in 'first', called here", 6)]
+    assert "return v[9]\n             ^~~~" in str(error.value)
+
+
+def test_parallel_loops_are_not_left():
+    assert "not left by break or return" in reported(X, "for i in I.parallel(I.domain(3)):\n    break", f32(3), f32(3), line=2)
+    assert "not left by break or return" in reported(X, "for i in I.parallel(I.domain(3)):\n    return", f32(3), f32(3), line=2)
+
+
+def test_combine_functions_have_no_effects():
+    before = "@intent.fn\ndef put(a, b, v):\n    v[0] = a\n    return a\n"
+    assert "a combine function has no effects; it writes 'y'" in reported(X, "y[0] = I.reduce(x[:], 0, 0.0, put, (y,))", f32(3), f32(3), before=before)
+
+
+def test_python_errors_become_the_authors():
+    assert "division or modulo by zero" in reported(X, "t = 1 // 0", f32(3), f32(3), line=1)
+    assert "referenced before" in reported(X, "if x[0] > 5.0:\n    t = x[0]\ny[0] = t", f32(3), f32(3), line=3).replace("cannot access local variable 't' where it is not associated", "referenced before")
+    assert reported(X, "y[0] = missing", f32(3), f32(3), line=1) == "name 'missing' is not defined"
+
+
+def test_operations_outside_a_kernel():
+    with pytest.raises(intent.LanguageError, match="works only inside"):
+        I.exp(1.0)
