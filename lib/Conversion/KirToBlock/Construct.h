@@ -105,7 +105,9 @@ private:
     Reals coordinates, valid;
     llvm::SmallVector<AxisId, 4> axes;
   };
-  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, llvm::ArrayRef<Real> others,
+  /// `authored`: every lane is one that the author asked for. In checked code such an access is not guarded against
+  /// coordinates outside, for the backend to report them.
+  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, bool authored, llvm::ArrayRef<Real> others,
                                    mlir::Location loc);
   void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
