@@ -226,6 +226,15 @@ def test_untuned_and_empty_calls(offline, monkeypatch):
     assert k.observation["compilations"] == 0 and len(offline.pool.jobs) == 1
 
 
+def test_one_empty_extent(offline):
+    k = offline(product, lambda planned, values: values[2].zero_())
+    for m, inner, n in ((0, 4, 5), (3, 0, 5), (3, 4, 0)):
+        c = torch.full((m, n), 7.0)
+        k(torch.ones(m, inner), torch.ones(inner, n), c)
+        assert (c == 0).all() and k.observation["winner"]["source"] == "first"
+    assert not winners.of_program(k._tuner.program)
+
+
 def test_a_call_during_capture(offline, monkeypatch):
     k = offline(accumulate, add)
     x, acc = torch.ones(16, 16), torch.zeros(16, 16)
