@@ -326,7 +326,7 @@ def test_a_signal_during_a_trial():
     x, acc = np.ones((3000, 3000), np.float32), np.zeros((3000, 3000), np.float32)
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.15, lambda: os.kill(os.getpid(), signal.SIGINT))
-    slow = HostClock(Effort(least=10**6, most=10**6, seconds=60.0))
+    slow = HostClock(Effort(least=10**6, most=10**6, seconds=60.0, longest=60.0))
     try:
         with pytest.raises(KeyboardInterrupt), pytest.MonkeyPatch.context() as patch:
             patch.setattr("intent.tuning.timing.HostClock.__init__", lambda self, effort=None: setattr(self, "effort", slow.effort))
@@ -368,6 +368,22 @@ def test_one_candidate_is_launched_untimed(monkeypatch):
     x, acc = np.ones((4, 4), np.float32), np.zeros((4, 4), np.float32)
     k(x, acc)
     assert (acc == 1).all() and k.observation["winner"] == {**k.observation["winner"], "source": "only", "measured": False, "index": 0}
+
+
+def test_effort(monkeypatch):
+    """How often a candidate runs, by how long it takes."""
+    from intent.tuning import timing
+
+    for seconds, best, runs in ((0.001, None, 26), (0.004, None, 16), (0.02, None, 6), (0.3, None, 5), (5.0, None, 2), (0.02, 0.001, 2), (0.001, 0.02, 26)):
+        now, log = [0.0], []
+        monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+
+        def run():
+            now[0] += seconds
+            log.append("run")
+
+        assert HostClock(Effort()).measure(run, lambda: log.append("restore"), best) == pytest.approx(seconds)
+        assert log == ["restore", "run"] * runs, seconds
 
 
 def test_threads_tune_once(monkeypatch):
