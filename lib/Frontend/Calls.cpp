@@ -116,7 +116,6 @@ FailureOr<Entity> Lowering::callIntrinsic(const Entity &callee, ArrayRef<Argumen
   call.intrinsic = intrinsic;
   call.node = at;
   if (failed(bindArguments(*intrinsic, arguments, call))) return failure();
-  if (!intrinsic->handler) return unsupported(at) << "I." << intrinsic->path;
   return (this->*intrinsic->handler)(call);
 }
 

@@ -198,32 +198,38 @@ FailureOr<Entity> Lowering::fillTransition(Region &region, const Entity &callee,
 
 //===- folds -------------------------------------------------------------------------------------------===//
 
+/// Fills the region of `open` that summarises slices and gives the identity's components. Literals of the identity take the
+/// summary's dtypes, so that they are made behind the summary and stand before the operation, which the final one replaces.
+FailureOr<SmallVector<Value>> Lowering::fillSummary(Operation *open, Region &region, Call &call, const Slices &slices,
+                                                    ArrayRef<Entity> operands) {
+  const Entity &identity = call[4];
+  NodeId at = call.nodes[2];
+  OpBuilder::InsertionGuard guard(builder);
+  Block &body = region.emplaceBlock();
+  builder.setInsertionPointToStart(&body);
+  std::vector<Entity> arguments = sliceArguments(slices, body, call.node);
+  llvm::append_range(arguments, operands);
+  FailureOr<Entity> summary = callPure(call[2], arguments, at, "summarize");
+  if (failed(summary) || failed(matchStructure(identity, *summary, at, "summarize result"))) return failure();
+  builder.setInsertionPoint(open);
+  FailureOr<SmallVector<Value>> values = modelValues(identity, &*summary, call.nodes[4], "identity");
+  if (failed(values)) return failure();
+  builder.setInsertionPointToEnd(&body);
+  if (failed(yieldFitted(*summary, identity, ValueRange(*values).getTypes(), at, "summarize result"))) return failure();
+  return values;
+}
+
 FailureOr<Entity> Lowering::lowerRegionFold(Call &call) {
   NodeId at = call.node;
   FailureOr<Slices> slices = slicedSources(call);
   if (failed(slices) || failed(requireCombine(call[3], call.nodes[3])) || failed(enterRegion(at))) return failure();
   FailureOr<std::vector<Entity>> operands = foldOperands(call, 5);
   if (failed(operands)) return failure();
-  // Literals of the identity take the summary's dtypes: the final operation takes over the region that gives them.
   auto open = make<kir::RegionFoldOp>(at, TypeRange(), slices->tensors, slices->axis, slices->atom, ValueRange());
-  SmallVector<Value> identity;
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    Block &body = open.getSummarize().emplaceBlock();
-    builder.setInsertionPointToStart(&body);
-    std::vector<Entity> arguments = sliceArguments(*slices, body, at);
-    llvm::append_range(arguments, *operands);
-    FailureOr<Entity> summary = callPure(call[2], arguments, call.nodes[2], "summarize");
-    if (failed(summary) || failed(matchStructure(call[4], *summary, call.nodes[2], "summarize result"))) return failure();
-    builder.setInsertionPoint(open);
-    FailureOr<SmallVector<Value>> values = modelValues(call[4], &*summary, call.nodes[4], "identity");
-    if (failed(values)) return failure();
-    identity = *values;
-    builder.setInsertionPointToEnd(&body);
-    if (failed(yieldFitted(*summary, call[4], ValueRange(identity).getTypes(), call.nodes[2], "summarize result"))) return failure();
-  }
-  auto types = ValueRange(identity).getTypes();
-  auto fold = make<kir::RegionFoldOp>(at, types, slices->tensors, slices->axis, slices->atom, identity);
+  FailureOr<SmallVector<Value>> identity = fillSummary(open, open.getSummarize(), call, *slices, *operands);
+  if (failed(identity)) return failure();
+  auto types = ValueRange(*identity).getTypes();
+  auto fold = make<kir::RegionFoldOp>(at, types, slices->tensors, slices->axis, slices->atom, *identity);
   fold.getSummarize().takeBody(open.getSummarize());
   open.erase();
   if (failed(fillTransition(fold.getCombine(), call[3], call[4], types, call[4], types, call.nodes[3], "combine"))) return failure();
@@ -277,27 +283,14 @@ FailureOr<Entity> Lowering::lowerRegionScan(Call &call) {
   FailureOr<SmallVector<Value>> states = modelValues(call[5], nullptr, call.nodes[5], "initial_state");
   if (failed(states)) return failure();
   auto stateTypes = ValueRange(*states).getTypes();
-  // The identity's literals and the outputs' types follow from regions, which the final operation takes over.
+  // The outputs' types follow from emit: the final operation takes over the regions.
   auto open = make<kir::RegionScanOp>(at, TypeRange(), slices->tensors, slices->axis, slices->atom, ValueRange(), *states);
-  SmallVector<Value> identity;
+  FailureOr<SmallVector<Value>> identity = fillSummary(open, open.getSummarize(), call, *slices, *operands);
+  if (failed(identity)) return failure();
   SmallVector<Type> results;
   SmallVector<int64_t> positions;
   Entity outputs;
   OpBuilder::InsertionGuard guard(builder);
-  {
-    Block &body = open.getSummarize().emplaceBlock();
-    builder.setInsertionPointToStart(&body);
-    std::vector<Entity> arguments = sliceArguments(*slices, body, at);
-    llvm::append_range(arguments, *operands);
-    FailureOr<Entity> summary = callPure(call[2], arguments, call.nodes[2], "summarize");
-    if (failed(summary) || failed(matchStructure(call[4], *summary, call.nodes[2], "summarize result"))) return failure();
-    builder.setInsertionPoint(open);
-    FailureOr<SmallVector<Value>> values = modelValues(call[4], &*summary, call.nodes[4], "identity");
-    if (failed(values)) return failure();
-    identity = *values;
-    builder.setInsertionPointToEnd(&body);
-    if (failed(yieldFitted(*summary, call[4], ValueRange(identity).getTypes(), call.nodes[2], "summarize result"))) return failure();
-  }
   {
     Block &body = open.getEmit().emplaceBlock();
     builder.setInsertionPointToStart(&body);
@@ -323,8 +316,8 @@ FailureOr<Entity> Lowering::lowerRegionScan(Call &call) {
   size_t outputCount = results.size();
   llvm::append_range(results, stateTypes);
   builder.setInsertionPoint(open);
-  auto types = ValueRange(identity).getTypes();
-  auto scan = make<kir::RegionScanOp>(at, results, slices->tensors, slices->axis, slices->atom, identity, *states);
+  auto types = ValueRange(*identity).getTypes();
+  auto scan = make<kir::RegionScanOp>(at, results, slices->tensors, slices->axis, slices->atom, *identity, *states);
   scan.getSummarize().takeBody(open.getSummarize());
   scan.getEmit().takeBody(open.getEmit());
   open.erase();

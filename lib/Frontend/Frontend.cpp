@@ -50,12 +50,6 @@ InFlightDiagnostic Lowering::error(NodeId node) {
   return diagnostic;
 }
 
-InFlightDiagnostic Lowering::unsupported(NodeId node) {
-  InFlightDiagnostic diagnostic = error(node);
-  diagnostic << "unsupported form: ";
-  return diagnostic;
-}
-
 //===- interface ---------------------------------------------------------------------------------------===//
 
 FailureOr<Constant> Lowering::checkConstexpr(const Parameter &p, const Constant &value, NodeId at) {

@@ -13,7 +13,7 @@ struct Intrinsic {
   using Handler = mlir::FailureOr<Entity> (Lowering::*)(Call &);
   llvm::StringRef path;      // "reduce.sum"
   llvm::StringRef signature; // "value, *, axis, keepdims=": names in order; "=" marks an optional one; after "*" keyword-only
-  Handler handler;           // null: a form of the language that is not lowered yet
+  Handler handler;
   int kind = -1;             // UnaryKind or BinaryKind of element-wise functions, AtomicKind
 };
 

@@ -63,7 +63,6 @@ private:
   mlir::Location location(NodeId node);
   mlir::Location extentOfText(NodeId node);
   mlir::InFlightDiagnostic error(NodeId node);
-  mlir::InFlightDiagnostic unsupported(NodeId node);
   void note(mlir::InFlightDiagnostic &diagnostic, NodeId node, const llvm::Twine &message);
   LogicalResult bindConstexprs(const Function &kernel);
   FailureOr<Constant> checkConstexpr(const Parameter &parameter, const Constant &value, NodeId at);
@@ -296,6 +295,8 @@ private:
   FailureOr<Entity> callPure(const Entity &callee, llvm::ArrayRef<Entity> arguments, NodeId at, llvm::StringRef role);
   FailureOr<llvm::SmallVector<Value>> modelValues(const Entity &model, const Entity *filled, NodeId at, const llvm::Twine &what);
   LogicalResult yieldFitted(const Entity &entity, const Entity &model, mlir::TypeRange types, NodeId at, const llvm::Twine &what);
+  FailureOr<llvm::SmallVector<Value>> fillSummary(mlir::Operation *open, mlir::Region &region, Call &call, const Slices &slices,
+                                                  llvm::ArrayRef<Entity> operands);
   FailureOr<Entity> fillTransition(mlir::Region &region, const Entity &callee, const Entity &first, mlir::TypeRange firstTypes,
                                    const Entity &second, mlir::TypeRange secondTypes, NodeId at, llvm::StringRef role);
   FailureOr<llvm::SmallVector<Value>> emitted(const Entity &outputs, const Slices &slices, mlir::Region &region, NodeId at,

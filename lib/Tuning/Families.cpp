@@ -16,7 +16,7 @@ namespace {
 using Axes = llvm::SmallSetVector<Attribute, 4>;
 
 struct Facts {
-  bool contracts = false, persistent = false, narrowOperands = true;
+  bool contracts = false, regionContracts = false, persistent = false, narrowOperands = true;
   bool scans = false, reduces = false, stateful = false, storesReduced = false;
   unsigned reductions = 0; // over different sets of axes
   bool lanes = false, transposes = false, narrowAccesses = true;
@@ -73,19 +73,22 @@ private:
     facts.contracts = true;
     facts.narrowOperands &= storageBytes(elementType(op.getLhs().getType())) <= 2;
     for (Operation *parent = op->getParentOp(); parent && parent != program; parent = parent->getParentOp())
-      if (auto loop = dyn_cast<scf::ForOp>(parent)) facts.persistent |= stridesByWorkers(loop);
+      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+        facts.persistent |= stepsBy(loop, Role::Workers);
+        facts.regionContracts |= stepsBy(loop, Role::Scan);
+      }
   }
 
-  bool stridesByWorkers(scf::ForOp loop) {
+  bool stepsBy(scf::ForOp loop, Role role) {
     auto step = loop.getStep().getDefiningOp<ParamOp>();
     if (!step) return false;
-    bool workers = false;
+    bool found = false;
     step.getValue().walkExpr([&](ExprAttr leaf) {
       if (leaf.getKind() != ExprKind::Parameter) return;
       ParameterAttr parameter = program.lookupParameter(leaf.getSymbol());
-      workers |= parameter && parameter.getRole() == Role::Workers;
+      found |= parameter && parameter.getRole() == role;
     });
-    return workers;
+    return found;
   }
 
   void store(StoreOp op) {
@@ -129,6 +132,10 @@ struct Family {
 };
 
 const Family families[] = {
+    {"region_contraction_narrow", "a contraction in a loop over the chunks of a fold or region scan, operands of 16 bits or fewer",
+     [](const Facts &f) { return f.regionContracts && f.narrowOperands; }},
+    {"region_contraction", "a contraction in a loop over the chunks of a fold or region scan",
+     [](const Facts &f) { return f.regionContracts; }},
     {"persistent_contraction_narrow",
      "a contraction in a loop over tiles that strides by the number of workers, operands of 16 bits or fewer",
      [](const Facts &f) { return f.contracts && f.persistent && f.narrowOperands; }},

@@ -429,6 +429,34 @@ def case_recurrence_through_memory(rng):
     return t, [x, np.zeros_like(x)], {1: want}, 0
 
 
+def hand_over(features=""):
+    """Each instance stores its part and draws a ticket; the last one sums the parts."""
+    t = MemoryText("total", [("x", "f32", ["N"], "in"), ("y", "f32", [1], "out")], ['"N"'], [("BN", [1024])], size='ceil_div("N", BN)', features=features,
+                            spaces=[("slot", "f32", ['ceil_div("N", BN)', "BN"], False), ("ticket", "i32", [1], True)])
+    n = t.lanes(t.binary("mul", t.pid, t.param("BN")), "BN", "n")
+    lanes, zero = t.lanes(t.const(0), "BN", "lane"), t.const(0)
+    x = t.load("x", [(n, [0])], [(t.compare("lt", n, t.extent('"N"')), [0])], 0, "x_tile")
+    t.store(x, "slot", [(t.pid, []), (lanes, [0])])
+    drawn = t.atomic("add", t.const(1, "i32"), "ticket", [(zero, [])], order="acq_rel", name="drawn")
+    count = t.param("BN")
+    last = t.compare("eq", drawn, t.cast(t.binary("sub", t.binary("floordiv", t.binary("add", t.extent('"N"'), t.binary("sub", count, 1)), count), 1), "i32"))
+
+    def finish():
+        start = t.broadcast(t.const(0.0, "f32"), ["BN"])
+        with t.loop(zero, t.binary("floordiv", t.binary("add", t.extent('"N"'), t.binary("sub", count, 1)), count), t.const(1), [start]) as (i, (acc,), done):
+            done(t.binary("add", acc, t.load("slot", [(i, []), (lanes, [0])], (), 0, "part", ["BN"])))
+        t.store(t.reduce(done.results[0], 0.0, 0, add), "y", [(zero, [])])
+        t.store(t.const(0, "i32"), "ticket", [(zero, [])])
+
+    t.choose(last, finish)
+    return t
+
+
+def case_hand_over(rng):
+    x = rng.standard_normal(5000, np.float32)
+    return hand_over(), [x, np.zeros(1, np.float32)], {1: x.astype(np.float64).sum()}, 1e-4
+
+
 def case_branch_with_fragments(rng):
     """A condition on the instance chooses between two fragments and a store."""
     t, n, v = _flat_memory("branch", "f32")

@@ -1,10 +1,13 @@
 """Every legal cover of an axis gives the same values; an illegal one is refused by name."""
+import re
+
 import numpy as np
 import pytest
 
 import intent
 import intent.language as I
 from intent import native
+import sample_cases
 
 pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
 
@@ -82,3 +85,49 @@ def test_reduction_inside_a_chunk_of_its_own_axis(rows, columns):
     d = x.astype(np.float64) - x.mean(1, dtype=np.float64, keepdims=True)
     wanted = (dy * d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5)).sum(0)
     np.testing.assert_allclose(run(gradient, f"M={rows};N={columns}", x, dy), wanted, atol=2e-5)
+
+
+LEVELS = ("program", "program,lanes", "loop,lanes", "point", "lanes")
+FILES = ("ordered", "folds_and_scans", "indexed_and_ragged")
+
+
+def first_cases():
+    """One case of each kernel whose order matters, with the symbols of its views."""
+    seen = set()
+    for file, index, name in sample_cases.all_cases():
+        if file not in FILES or name.split()[0] in seen:
+            continue
+        seen.add(name.split()[0])
+        kernel = sample_cases.case(file, index)[1]
+        symbols = {s for p in kernel.function.__annotations__.values() for s in getattr(p, "shape", ()) or () if isinstance(s, str)}
+        yield from ((file, index, name, symbol) for symbol in sorted(symbols))
+
+
+CASES = list(first_cases())
+
+
+@pytest.mark.parametrize("file, index, name, symbol", CASES, ids=[f"{c[2]}-{c[3]}" for c in CASES])
+def test_legal_covers_agree(file, index, name, symbol):
+    legal = 0
+    for levels in LEVELS:
+        _, kernel, constexprs, arguments, expected, tolerance = sample_cases.case(file, index)
+        try:
+            compiled = intent.compile(kernel, constexprs=constexprs, options=intent.CompileOptions(cover=f"{symbol}={levels}"))
+        except intent.ConfigurationError as error:
+            assert "cover" in str(error)
+            continue
+        legal += 1
+        result = compiled.run(*arguments)
+        if result is None:
+            inputs = [p for p in compiled.metadata["params"] if p.get("access") != "out"]
+            result = [a for a, p in zip(arguments, inputs) if p.get("access") == "inout"]
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        for i, (actual, wanted) in enumerate(zip(results, expected)):
+            assert sample_cases.agrees(actual, wanted, tolerance), f"{symbol}={levels}: output {i}"
+    assert legal or symbol not in compiled_axes(file, index)
+
+
+def compiled_axes(file, index):
+    """Extents that the covers of a program name."""
+    _, kernel, constexprs, *_ = sample_cases.case(file, index)
+    return set(re.findall(r'#block.cover<"(\w+)"', intent.compile_shared_gpu(kernel, "host", constexprs=constexprs).mlir))

@@ -297,3 +297,78 @@ def test_folds_that_read_a_view_are_not_merged_across_a_write():
     once = "y[0, 0] = I.region_fold(x[0, :], 0, weighted, I.add, 0.0, operands=(y,))\n"
     text = built(VIEWS.replace("I.Out", "I.InOut"), once + once, before)
     assert len(ops(text, "region_fold")) == 2
+
+
+WITHIN = """@intent.fn
+def total(v):
+    return I.reduce.sum(v, axis=0)
+@intent.fn
+def inner(v, w):
+    return I.region_fold((v, w), 0, pair_total, I.add, 0.0)
+@intent.fn
+def pair_total(v, w):
+    return I.reduce.sum(v * w, axis=0)
+@intent.fn
+def looped(v, n):
+    acc = 0
+    for i in range(n):
+        acc = acc + I.reduce.sum(v, axis=0) * I.cast(i, I.f32)
+    return acc
+@intent.fn
+def chosen(v, n):
+    return I.reduce.sum(v, axis=0) if n > 3 else 0
+@intent.fn
+def branch(v, n):
+    if n > 3:
+        return I.reduce.sum(v, axis=0)
+    else:
+        return I.reduce.max(v, axis=0)
+@intent.fn
+def early(v, n):
+    if n > 3:
+        return I.reduce.sum(v, axis=0)
+    return I.reduce.max(v, axis=0) * 2
+@intent.fn
+def first(v):
+    return v[0]
+@intent.fn
+def picked(v, at):
+    m, i = I.arg_reduce.max(v, 0)
+    return I.record(m=m, at=at[i])
+@intent.fn
+def better(a, b):
+    t = b.m > a.m
+    return I.record(m=I.select(t, b.m, a.m), at=I.select(t, b.at, a.at))
+@intent.fn
+def joined(v):
+    w = I.reshape(I.join(v, v), (v.shape[0], 2))
+    return I.reduce.sum(w, axis=0)
+@intent.fn
+def flat(v):
+    w = I.reshape(v, (...,))
+    return I.reduce.sum(w, axis=0)
+@intent.fn
+def masked(v, at, n):
+    return I.reduce.sum(I.select(at[:, None] >= at[None, :], v[:, None], 0.0), axis=(0, 1)) + I.reduce.sum(I.mask(v, at < n, 0), axis=0)
+@intent.fn
+def gathered(v, at, view):
+    return I.reduce.sum(view[0, at] * v, axis=0) + I.reduce.sum(I.gather(view, index=(0, at), valid=at > 0, fill=0), axis=0)
+@intent.fn
+def dom(v, rows):
+    return I.reduce.sum(v, axis=0) + I.reduce.sum(I.cast(I.indices(rows), I.f32), axis=0)
+"""
+
+
+@pytest.mark.parametrize("call", [
+    "((x[0, :], x[1, :]), 0, inner, I.add, 0.0)", "(x[0, :], 0, looped, I.add, 0.0, (n,))", "(x[0, :], 0, chosen, I.add, 0.0, (n,))", "(x[0, :], 0, branch, I.add, 0.0, (n,))",
+    "(x[0, :], 0, early, I.add, 0.0, (n,))", "(x[0, :], 0, first, I.add, 0.0)", "((x[0, :], at), 0, picked, better, I.record(m=-I.inf, at=0))", "(x[0, :], 0, joined, I.add, I.zeros(2, I.f32))",
+    "(x[:, :], 0, flat, I.add, 0.0)", "((x[0, :], at), 0, masked, I.add, 0.0, (5,))", "((x[0, :], at), 0, gathered, I.add, 0.0, (x,))", "(x[0, :], 0, dom, I.add, 0.0, (I.domain(4),))"])
+def test_what_a_region_may_hold(call):
+    """Folds, loops, branches, early returns, positions, reshapes, joint indices and other domains."""
+    assert round_trips(built(VIEWS + ", n: I.i32", f"at = I.indices(I.domain(x.shape[1]))\nr = I.region_fold{call}\ny[0, {'I.domain(2)' if 'joined' in call else 0}] = r{'.m' if 'picked' in call else ''}", WITHIN))
+
+
+def test_folds_in_loops_and_choices():
+    text = built(VIEWS + ", n: I.i32", "acc = 0\nfor i in range(3):\n    acc = acc + I.region_fold(x[i, :], 0, total, I.add, 0.0)\ny[0, 0] = acc\n"
+                                       "y[0, 1] = I.region_fold(x[0, :], 0, total, I.add, 0.0) if n > 2 else 1", WITHIN)
+    assert round_trips(text) and len(ops(text, "region_fold")) == 2 and ": f32) {" in ops(text, "for")[0]

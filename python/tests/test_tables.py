@@ -5,7 +5,7 @@ import pytest
 from compilation import CONFIGURATION, HOST, SUCCESS, TRITON, compile_request, kernel_text, messages
 
 ROW = [1, 1024, 64, 1, 64, 132, 8, 8, 3, 1, 0]
-FAMILIES = ("persistent_contraction_narrow, persistent_contraction, contraction_narrow, contraction, scan, stateful_reduction, multi_axis_reduction, "
+FAMILIES = ("region_contraction_narrow, region_contraction, persistent_contraction_narrow, persistent_contraction, contraction_narrow, contraction, scan, stateful_reduction, multi_axis_reduction, "
             "pointwise_reduction, reduction, pointwise_two_axis_narrow, pointwise_two_axis, pointwise_narrow, pointwise, execution")
 
 

@@ -94,35 +94,12 @@ def test_exchanges_of_several_lanes_a_thread_need_their_feature(tmp_path):
     assert "no configuration row is legal: an exchange of 512 lanes by 256 threads: the target takes 1 a thread" in done.stderr
 
 
-def hand_over(features):
-    """Each instance stores its part and draws a ticket; the last one sums the parts."""
-    t = programs.MemoryText("total", [("x", "f32", ["N"], "in"), ("y", "f32", [1], "out")], ['"N"'], [("BN", [1024])], size='ceil_div("N", BN)', features=features,
-                            spaces=[("slot", "f32", ['ceil_div("N", BN)', "BN"], False), ("ticket", "i32", [1], True)])
-    n = t.lanes(t.binary("mul", t.pid, t.param("BN")), "BN", "n")
-    lanes, zero = t.lanes(t.const(0), "BN", "lane"), t.const(0)
-    x = t.load("x", [(n, [0])], [(t.compare("lt", n, t.extent('"N"')), [0])], 0, "x_tile")
-    t.store(x, "slot", [(t.pid, []), (lanes, [0])])
-    drawn = t.atomic("add", t.const(1, "i32"), "ticket", [(zero, [])], order="acq_rel", name="drawn")
-    count = t.param("BN")
-    last = t.compare("eq", drawn, t.cast(t.binary("sub", t.binary("floordiv", t.binary("add", t.extent('"N"'), t.binary("sub", count, 1)), count), 1), "i32"))
-
-    def finish():
-        start = t.broadcast(t.const(0.0, "f32"), ["BN"])
-        with t.loop(zero, t.binary("floordiv", t.binary("add", t.extent('"N"'), t.binary("sub", count, 1)), count), t.const(1), [start]) as (i, (acc,), done):
-            done(t.binary("add", acc, t.load("slot", [(i, []), (lanes, [0])], (), 0, "part", ["BN"])))
-        t.store(t.reduce(done.results[0], 0.0, 0, programs.add), "y", [(zero, [])])
-        t.store(t.const(0, "i32"), "ticket", [(zero, [])])
-
-    t.choose(last, finish)
-    return t
-
-
 @pytest.mark.parametrize("arch", ["sm_90", "gfx942", "gfx90a", "gfx1100"])
 def test_a_ticket_follows_every_store(arch, tmp_path):
     """Read off the assembly: stores, a wait for them where the barrier has none, the barrier, the ticket, a barrier, the reads."""
     from intent.providers.triton import compile_offline
 
-    text = hand_over("release_needs_drain = true" if arch.startswith("gfx9") else "")
+    text = programs.hand_over("release_needs_drain = true" if arch.startswith("gfx9") else "")
     text.target = arch
     source = generate(text, tmp_path)
     compiled = compile_offline(source, arch, [(5000,), (1,)])
@@ -137,6 +114,29 @@ def test_a_ticket_follows_every_store(arch, tmp_path):
     assert arch == "sm_90" or any(drained)
     assert any("bar.sync" in line or line.startswith("s_barrier") for line in after)
     assert ("_drain()" in source.read_text()) == arch.startswith("gfx9")
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
+def test_loads_do_not_pass_the_fence_of_a_loop(arch, tmp_path):
+    """Triton fetches operands of contractions iterations ahead, whatever the loop stores; not in a loop with a barrier."""
+    from intent.providers.triton import compile_offline
+
+    def source(fenced):
+        t = programs.MemoryText("powers", [("w", "f32", ["M", "N"], "inout")], ['"M"'], [("BK", [32])], target=arch)
+        k, n = t.lanes(t.const(0), "BK", "k"), t.lanes(t.const(0), "BK", "n")
+        with t.loop(t.param("BK"), t.extent('"M"'), t.param("BK"), [t.broadcast(t.const(0.0, "f32"), ["BK", "BK"])]) as (m0, (acc,), finish):
+            before, now = t.lanes(t.binary("sub", m0, t.param("BK")), "BK", "before"), t.lanes(m0, "BK", "now")
+            operand = lambda rows, name: t.load("w", [(rows, [0]), (n, [1])], [(t.compare("lt", rows, t.extent('"M"')), [0])], 0, name)
+            acc = t.contract(operand(before, "last"), operand(now, "next"), acc, "acc")
+            t.store(acc, "w", [(now, [0]), (n, [1])], [(t.compare("lt", now, t.extent('"M"')), [0])])
+            if fenced:
+                t.fence()
+            finish(acc)
+        t.store(finish.results[0], "w", [(k, [0]), (n, [1])])
+        return generate(t, tmp_path, f"fenced{fenced}")
+
+    fetched = ["cp.async" in compile_offline(source(fenced), arch, [(320, 32)]).asm["ptx"] for fenced in (False, True)]
+    assert fetched == [True, False]
 
 
 _INTERPRETED = r"""
@@ -173,12 +173,15 @@ sys.exit(bool(failures))
 def test_values_in_the_interpreter(tmp_path):
     pytest.importorskip("torch")
     import intent
+    import triton
 
+    # 3.9's interpreter takes no mask that starts from a scalar.
+    skipped = ["recurrence_through_memory"] if triton.__version__.startswith("3.9") else []
     package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
     script = tmp_path / "run.py"
     script.write_text(_INTERPRETED)
     environment = {**os.environ, "TRITON_INTERPRET": "1", "INTENT_TRANSLATE": _translate()}
-    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), *programs.CASES], capture_output=True, text=True, env=environment)
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), *(case for case in programs.CASES if case not in skipped)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
@@ -234,3 +237,53 @@ def test_workspace_facts(tmp_path):
     # Offsets of the workspace alone decide the index width here.
     wide = plan(module, [_Shape((70000, 70000), (1, 0)), _Shape((70000, 70000), (1, 0))])
     assert wide.signature["M"] == "i64"
+
+
+def test_launches_pass_their_workspaces(tmp_path, monkeypatch):
+    """The arguments of direct and prepared launches, with a driver that only records them."""
+    torch = pytest.importorskip("torch")
+    import triton
+    from types import SimpleNamespace
+
+    from intent.errors import ProviderError
+    from intent.providers import triton as provider
+    from intent.providers.triton_workspaces import Workspace
+
+    calls, stream, broken = [], [11], [False]
+
+    def run(*arguments):
+        if broken[0]:
+            raise RuntimeError("no")
+        calls.append(arguments)
+
+    monkeypatch.setattr(triton.runtime.driver, "_active", SimpleNamespace(get_current_device=lambda: 0, get_current_stream=lambda _: stream[0]), raising=False)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(Workspace, "allocate", lambda self, device: torch.zeros(self.shape, dtype=getattr(torch, self.dtype)))
+    text = programs.hand_over("")
+    module = provider.load_module(generate(text, tmp_path))
+    tensors = [torch.zeros(5000), torch.zeros(1)]
+    planned = provider.plan(module, tensors)
+    assert [a for a in planned.arguments if isinstance(a, Workspace)] == [Workspace("float32", (5, 1024), False), Workspace("int32", (1,), True)]
+    launch = provider._Launch(planned, SimpleNamespace(run=run, function="f", packed_metadata="m"))
+    names = list(planned.signature)
+    launch(tensors, None)
+    launch(tensors, None)
+    direct = calls[:2]
+    assert all(len(call) == 9 + len(names) and call[3] == 11 for call in direct)
+    kept = [call[9 + names.index("ticket")] for call in direct]
+    fresh = [call[9 + names.index("slot")] for call in direct]
+    assert kept[0] is kept[1] and fresh[0] is not fresh[1] and fresh[0].shape == (5, 1024)
+    stream[0] = 12
+    launch(tensors, None)
+    assert calls[-1][9 + names.index("ticket")] is not kept[0]
+    prepared = launch.bind(tensors, None)
+    prepared()
+    prepared()
+    mine = [call[9 + names.index(name)] for call in calls[-2:] for name in ("slot", "ticket")]
+    assert mine[0] is mine[2] and mine[1] is mine[3] and mine[1] is not kept[0]
+    broken[0] = True
+    with pytest.raises(ProviderError, match="the launch failed"):
+        prepared()
+    broken[0] = False
+    prepared()
+    assert calls[-1][9 + names.index("ticket")] is not mine[1]

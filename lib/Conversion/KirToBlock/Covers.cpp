@@ -288,6 +288,12 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
       return facts.kernel.emitError("configuration: cover of '") << it->first() << "' is illegal: " << why;
     };
     if (asks("program") && !llvm::is_contained(g.program, id)) return illegal("the axis has no program level");
+    if (facts.sliceOwner(id)) return illegal("positions in a slice stand in the lanes of its chunk");
+    if (g.split == id) return illegal("instances share the axis out");
+    if (isSliced(g, id)) { // which is the cover that it has
+      if (!asks("loop") || !asks("lanes")) return illegal("a fold or region scan walks it in chunks");
+      continue;
+    }
     if (asks("lanes") && (g.uniform.contains(id) || g.ordered.contains(id))) return illegal("control needs one position at a time");
     if (!asks("program") && it->second.size() == 1 && asks("lanes") && !facts.isLaunchVisible(facts.axis(id).extent))
       return illegal("its extent is not known at launch");

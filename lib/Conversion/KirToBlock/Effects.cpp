@@ -187,9 +187,9 @@ SmallVector<AxisId> Construction::unboundAxes(Effect *effect) {
     id = facts.find(id);
     if (!lookup(id) && !llvm::is_contained(unbound, id)) unbound.push_back(id);
   };
-  if (!effect->isLeaf()) return unbound; // a loop's leaves open their own
   for (AxisId id : effect->parallel)
     add(id);
+  if (!effect->isLeaf()) return unbound; // a loop's leaves open their own
   for (AxisId id : facts.axesOf(effect->op))
     add(id);
   return unbound;

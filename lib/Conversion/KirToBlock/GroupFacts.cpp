@@ -229,6 +229,11 @@ SmallVector<AxisId> fragmentOrder(Facts &facts, const GroupFacts &group) {
     if (auto contract = demand.first.getDefiningOp<kir::ContractOp>()) {
       auto [lhs, rhs] = facts.contractCoordinates(contract, demand.second);
       AxisSet left = facts.freeAxes({contract.getLhs(), lhs}), right = facts.freeAxes({contract.getRhs(), rhs});
+      // Rows are what the program walks, whichever operand has them.
+      auto programOnly = [&](const AxisSet &mine, const AxisSet &other) {
+        return llvm::any_of(mine, [&](AxisId id) { return llvm::is_contained(group.program, id) && !llvm::is_contained(other, id); });
+      };
+      if (programOnly(right, left) && !programOnly(left, right)) std::swap(left, right);
       for (AxisId k : facts.axesOf(contract)) {
         AxisId reduced = facts.find(k);
         for (AxisId id : left)

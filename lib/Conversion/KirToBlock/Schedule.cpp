@@ -105,7 +105,10 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
     llvm::append_range(open, batch);
     for (const Demand &demand : waiting)
       if (failed(secure(demand, batch, open))) return failure();
-    if (batch[0]->isLeaf() ? failed(storeAll(batch, unbound)) : failed(runLoop(batch[0]->op, batch[0]))) return failure();
+    Effect *first = batch[0];
+    auto run = [&] { return runLoop(first->op, first); };
+    if (first->isLeaf() ? failed(storeAll(batch, unbound)) : failed(traverse({}, unbound, rootsOf(first), run, first->op->getLoc())))
+      return failure();
   }
   return success();
 }

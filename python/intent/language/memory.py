@@ -90,7 +90,10 @@ atomic = Token("atomic", "Atomic accesses, one modification order per address; `
 
 @intrinsic("random.bits")
 def _bits(seed, logical_counter):
-    """u32 bits of Philox4x32-10, the same on every target. Counters are non-negative integers, scalar or tensor."""
+    """u32 bits of Philox4x32-10, the same on every target: one word for each counter.
+
+    `seed` is an integer scalar, counters are non-negative integers of any dtype, a scalar or tensor; both are taken as u64.
+    """
 
 
 @intrinsic("random.uniform")

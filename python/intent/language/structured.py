@@ -7,8 +7,10 @@ from intent.language.types import u32
 def reduce(value, axis, identity, combine, combine_operands=(), acc_dtype=None):
     """Associative and commutative reduction of a tensor, tuple or record along `axis` (an int or a tuple).
 
-    `combine(lhs, rhs, *combine_operands)` acts on scalars of the components; `identity` has the value's structure. Order is free;
-    empty gives the identity; reducing every axis gives scalars.
+    `combine(lhs, rhs, *combine_operands)` acts on scalars of the components; `I.add`, `I.mul`, `I.maximum`, `I.minimum`,
+    `I.maximum_num` and `I.minimum_num` do as combine, too. `identity` has the value's structure; its literals take the
+    components' dtypes. Of `combine_operands`, tensors broadcast to the kept axes and are seen element by element. Order is
+    free; empty gives the identity; reducing every axis gives scalars, or rank-zero tensors where the identity is one.
     """
 
 
@@ -52,12 +54,18 @@ reduce.sum, reduce.prod, reduce.max, reduce.min, reduce.mean, reduce.any, reduce
 
 @intrinsic("arg_reduce.max")
 def _arg_max(value, axis, acc_dtype=None):
-    """`(values, indices)` of the maximum along `axis`; the lowest index wins ties; the first NaN wins. Empty: (identity, 0)."""
+    """`(values, indices)` of the maximum along one `axis`; indices are `index`, from 0 in the axis.
+
+    The lowest index wins ties (0 and -0 are equal); NaN wins, the first one. `acc_dtype` converts first. Empty: (identity, 0).
+    """
 
 
 @intrinsic("arg_reduce.min")
 def _arg_min(value, axis, acc_dtype=None):
-    """`(values, indices)` of the minimum along `axis`; the lowest index wins ties; the first NaN wins. Empty: (identity, 0)."""
+    """`(values, indices)` of the minimum along one `axis`; indices are `index`, from 0 in the axis.
+
+    The lowest index wins ties (0 and -0 are equal); NaN wins, the first one. `acc_dtype` converts first. Empty: (identity, 0).
+    """
 
 
 arg_reduce = Token("arg_reduce", "Reductions that also say where: `I.arg_reduce.max`, `I.arg_reduce.min`.", max=_arg_max, min=_arg_min)
@@ -65,32 +73,46 @@ arg_reduce = Token("arg_reduce", "Reductions that also say where: `I.arg_reduce.
 
 @intrinsic("scan")
 def scan(value, axis, identity, combine, combine_operands=(), inclusive=True, reverse=False, acc_dtype=None):
-    """Associative prefix combination along `axis`, member order kept. Exclusive starts at the identity; reverse runs from the end."""
+    """Associative prefix combination along one `axis`, member order kept; the result has the value's structure and shapes.
+
+    `combine`, `combine_operands` and `identity` as in `I.reduce`. Exclusive starts at the identity. Reverse runs from the end,
+    the accumulated operand first: `s[i] = combine(s[i + 1], x[i])`. Empty gives empty.
+    """
 
 
 @intrinsic("cumsum")
 def cumsum(value, *, axis, inclusive=True, reverse=False, acc_dtype=None):
-    """Running sum along `axis`; widens as `I.reduce.sum`."""
+    """Running sum along one `axis`; widens as `I.reduce.sum`. NaN and infinities propagate. Empty gives empty."""
 
 
 @intrinsic("cummax")
 def cummax(value, *, axis, inclusive=True, reverse=False, acc_dtype=None):
-    """Running maximum along `axis`; NaN propagates."""
+    """Running maximum along one `axis` in the value's dtype; NaN propagates. Exclusive starts at -inf or the dtype's minimum."""
 
 
 @intrinsic("cumprod")
 def cumprod(value, *, axis, inclusive=True, reverse=False, acc_dtype=None):
-    """Running product along `axis`."""
+    """Running product along one `axis` in the value's dtype; integers wrap. Exclusive starts at 1."""
 
 
 @intrinsic("region_fold")
 def region_fold(source, axis, summarize, combine, identity, operands=()):
-    """Fold of one ordered axis by a list homomorphism: `summarize(A ++ B) == combine(summarize(A), summarize(B))`, identity neutral."""
+    """Fold of one ordered axis by a list homomorphism: `summarize(A ++ B) == combine(summarize(A), summarize(B))`.
+
+    `source` is a tensor or a tuple of tensors of one extent along `axis`. `summarize(*slices, *operands)` sees contiguous
+    non-empty slices; how many, and their extent, is not observable (coordinates come as `I.indices(...)` in `source`).
+    `identity` is neutral and gives the summary's structure, dtypes and shapes. Empty gives the identity.
+    """
 
 
 @intrinsic("region_scan")
 def region_scan(source, axis, summarize, combine, identity, initial_state, apply, emit, operands=()):
-    """`(outputs, final_state)`: summaries act on states (`apply`), slices emit outputs (`emit`) in source order."""
+    """`(outputs, final_state)`: summaries act on states, slices emit outputs in source order.
+
+    `summarize`, `combine` and `identity` as in `I.region_fold`; `apply(transition, state)` gives the state behind a slice,
+    `emit(*slices, state, *operands)` the outputs of a slice: tensors with the slice's extent along `axis`.
+    `apply(combine(a, b), s) == apply(b, apply(a, s))`. Empty: empty outputs and the initial state.
+    """
 
 
 @intrinsic("contract")
@@ -130,7 +152,12 @@ def outer(lhs, rhs):
 @intrinsic("scaled_contract")
 def scaled_contract(lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, lhs_group_size, rhs_group_size, reduce, batch=(),
                     acc_dtype):
-    """Microscaled contraction: decode, scale by group, contract. lhs `[M, G, C]`, scale `[M, G]`; rhs `[G, C, N]`, scale `[N, G]`."""
+    """Microscaled contraction: decode, scale by group, contract; float `acc_dtype`, result `[M, N]`.
+
+    lhs `[M, G, C]`, scale `[M, G]`; rhs `[G, C, N]`, scale `[N, G]`; `reduce=((1, 0), (2, 1))`; both group sizes agree, and
+    `C` is the group size over the elements of a carrier. Scaled elements are exact unless they overflow f32 (f64 with an
+    `acc_dtype` of f64), to infinity. The scale 255 is NaN. No groups give 0.
+    """
 
 
 @intrinsic("scaled_matmul")
@@ -140,17 +167,21 @@ def scaled_matmul(lhs, lhs_scale, rhs, rhs_scale, *, lhs_format, rhs_format, gro
 
 @intrinsic("sparse_contract")
 def sparse_contract(compressed, metadata, dense_rhs, *, format, reduce, batch=(), acc_dtype):
-    """Contraction of a structured-sparse left operand; logical positions in `metadata`."""
+    """`I.contract` of a structured-sparse left operand: what is not stored is 0 and meets nothing.
+
+    `metadata` says where the stored elements of a group stand, integers of the compressed operand's axes: a record
+    `first, second` (`two_of_four`), or `index` or that tensor alone (`one_of_two`), with one entry a group along the axis.
+    """
 
 
 @intrinsic("sparse_matmul")
 def sparse_matmul(compressed, metadata, rhs, *, format, acc_dtype):
-    """`I.sparse_contract` with the usual axes."""
+    """`I.matmul` of a structured-sparse left operand, as `I.sparse_contract` takes it."""
 
 
 @intrinsic("sparse_contract_2to4")
 def sparse_contract_2to4(compressed_lhs, metadata, rhs, acc_dtype):
-    """`I.sparse_contract` with two of four on the left operand's last axis."""
+    """`I.sparse_contract` with two of four on the left operand's last axis, and the axes of `I.matmul`."""
 
 
 @intrinsic("sparse.two_of_four")
@@ -165,17 +196,26 @@ def _one_of_two(compression_axis, logical_extent):
 
 @intrinsic("quantize")
 def quantize(values, *, format):
-    """f32 `[G, 256]` to u8 records `[G, 292]` of `I.quant.q8_k`."""
+    """f32 `[G, 256]` to u8 records `[G, 292]` of `I.quant.q8_k`, to the bit the same everywhere.
+
+    The value of largest magnitude (the minimum on a tie) becomes -127; the others round to even. All zero gives zeros.
+    Non-finite values are the caller's error.
+    """
 
 
 @intrinsic("quantized_dot")
 def quantized_dot(lhs, rhs, *, lhs_format, rhs_format, acc_dtype):
-    """u8 `[G, 144]` (`q4_k`) with u8 `[G, 292]` (`q8_k`), a rank-zero f32."""
+    """u8 `[G, 144]` (`q4_k`) with u8 `[G, 292]` (`q8_k`), a rank-zero f32: exact integer sums, rounded products, records
+    added in order; to the bit the same everywhere. No records give 0.
+    """
 
 
 @intrinsic("histogram")
 def histogram(values, bins, valid=True, count_dtype=u32):
-    """Exact counts `[bins]` of active values in `[0, bins)`."""
+    """Counts `[bins]` of `count_dtype` (an integer dtype; they wrap) of the integer values where `valid` holds.
+
+    `valid` is a bool that broadcasts to the values; active values lie in `[0, bins)`, others are not looked at. Empty: zeros.
+    """
 
 
 sparse = Token("sparse", "Structured-sparse formats.", two_of_four=_two_of_four, one_of_two=_one_of_two)

@@ -74,6 +74,7 @@ class Draw:
             self.leaves_only_variables = False
 
     leaves_only_variables = False
+    within_coordinate = False  # coordinates of coordinates are literals
 
     def _enter_parameters(self):
         for context in self.contexts:
@@ -155,7 +156,8 @@ class Draw:
 
     def _read_cast(self, dtype, shape):
         """A read of another dtype, converted."""
-        reads = [r for view in self.program.views if view.dtype != dtype for r in self._reads(view, shape)]
+        views = [view for view in self.program.views if view.dtype != dtype]
+        reads = self._reads(self.rng.choice(views), shape) if views else []
         return Node("cast", [self.rng.choice(reads)], {"dtype": dtype}) if reads else None
 
     def _numbered(self, dtype, shape):
@@ -193,7 +195,13 @@ class Draw:
         for name in names:
             if all(c.env[name].bound <= c.size(extent) for c in self.contexts):
                 return Node("variable", [], {"name": name})
-        return Node("coordinate", [self.expression("i32", None, self.rng.randint(0, 1))], {"extent": extent})
+        if self.within_coordinate:
+            return Node("coordinate", [self.literal("i32")], {"extent": extent})
+        self.within_coordinate = True
+        try:
+            return Node("coordinate", [self.expression("i32", None, self.rng.randint(0, 1))], {"extent": extent})
+        finally:
+            self.within_coordinate = False
 
     def literal(self, dtype, bare=False):
         if dtype == "bool":
@@ -570,7 +578,7 @@ def program(seed):
             if not any(v.access != "in" for v in drawn.views):
                 continue
             for extents in drawn.sizes:
-                while work(drawn, extents) > MOST_WORK:
+                while work(drawn, extents) > MOST_WORK and max(extents.values()) > 1:
                     largest = max(extents, key=extents.get)
                     extents[largest] //= 2
             check(drawn)
