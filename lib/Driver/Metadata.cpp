@@ -245,8 +245,8 @@ static void addRows(const ProgramConfigurations &configurations, json::Array &ro
                                 {"request", json::Array(fate.request)},
                                 {"fate", kinds[fate.kind]},
                                 {"candidate", rejected ? json::Value(nullptr) : json::Value(int64_t(fate.candidate))},
-                                {"rule", rejected ? json::Value(fate.rule) : json::Value(nullptr)},
-                                {"reason", rejected ? json::Value(fate.reason) : json::Value(nullptr)}});
+                                {"rule", fate.rule.empty() ? json::Value(nullptr) : json::Value(fate.rule)},
+                                {"reason", fate.reason.empty() ? json::Value(nullptr) : json::Value(fate.reason)}});
   }
 }
 

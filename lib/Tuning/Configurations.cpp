@@ -128,6 +128,7 @@ private:
         fate.kind = RowFate::Rejected;
         fate.rule = violation->rule.str();
         fate.reason = violation->reason;
+        fate.narrowable = static_cast<bool>(violation->fragment);
       }
     }
     result.rows.push_back(std::move(fate));
@@ -137,7 +138,7 @@ private:
   // No row is legal as it stands: rows whose fragments are too large give way, the widest of their parameters first.
   void adjustRows() {
     for (auto [fate, values] : llvm::zip_equal(result.rows, boundRows)) {
-      if (fate.rule == "provider_option") continue;
+      if (!fate.narrowable) continue;
       std::vector<int64_t> smaller(values);
       for (;;) {
         RowBinding bound;

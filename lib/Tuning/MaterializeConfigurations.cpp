@@ -47,6 +47,7 @@ struct MaterializeConfigurations : intent::impl::BlockMaterializeConfigurationsB
       if (fate.kind == RowFate::Kept) remark << "candidate " << fate.candidate;
       else if (fate.kind == RowFate::Merged) remark << "merged with candidate " << fate.candidate;
       else remark << "rejected by rule '" << fate.rule << "': " << fate.reason;
+      if (fate.kind != RowFate::Rejected && !fate.rule.empty()) remark << ", " << fate.rule << ": " << fate.reason;
     }
   }
 };

@@ -104,6 +104,8 @@ def _rows(mine, columns) -> list:
             fate = f"merged with row {first[row['candidate']]}: candidate {row['candidate']}"
         else:
             fate = f"rejected by {row['rule']}: {row['reason']}"
+        if row["fate"] != "rejected" and row["rule"] is not None:
+            fate += f"; {row['rule']}: {row['reason']}"
         lines.append((str(row["row"]), *map(str, row["request"]), fate))
     return _table(lines)
 

@@ -257,3 +257,17 @@ def test_host_and_triton_defaults_leave_candidates_for_every_target():
     status, fields = compile_request(text=kernel_text(), target=HOST)
     assert status == SUCCESS
     assert TRITON["provider"] != json.loads(fields["metadata"])["target"]["provider"] == "host"
+
+
+def test_rows_give_way_where_none_fits(tmp_path):
+    """Rows whose fragments are too large for the target narrow, the widest parameter first; rows illegal for another reason stay out."""
+    small = ROWS_PROGRAM.replace("fragment_elements = 65536", "fragment_elements = 512")
+    rows = [[16, 1, 4096, 1, 1, 1, 1, 4, 2, 1, 0], [16, 1, 4096, 1, 1, 1, 1, 5, 2, 1, 0], [8, 1, 4096, 1, 1, 1, 1, 8, 2, 1, 0]]
+    path = tmp_path / "override.json"
+    path.write_text(json.dumps({"triton": {"reduction": rows}}))
+    status, fields = compile_request(text=small, target=None, tuning_config=str(path))
+    assert status == SUCCESS, fields["diagnostics"]
+    metadata = json.loads(fields["metadata"])
+    assert [(c["values"]["BM"], c["values"]["BN"]) for c in metadata["candidates"]] == [(16, 16), (8, 64)]  # 16 * 64 is above 512, 8 * 64 is not
+    assert [(r["fate"], r["rule"]) for r in metadata["rows"]] == [("kept", "adjusted"), ("rejected", "provider_option"), ("kept", "adjusted")]
+    assert all("expected at most 512 words" in r["reason"] for r in metadata["rows"] if r["rule"] == "adjusted")

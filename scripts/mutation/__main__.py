@@ -22,7 +22,8 @@ from pathlib import Path
 from .inputs import KINDS, ROOT, Finding
 
 SLOTS = 1 << 23  # the largest input that is kept
-HANG_SECONDS = 20.0
+HANG_SECONDS = 20.0  # of processor time: a loaded machine is no hang
+WALL_SECONDS = 300.0
 
 
 class Worker:
@@ -34,7 +35,7 @@ class Worker:
         self.pid = os.fork()
         if self.pid == 0:
             self._run(seed)
-        self.count, self.since = 0, time.monotonic()
+        self.count, self.since, self.used = 0, time.monotonic(), 0.0
 
     def _run(self, seed):
         status = 1
@@ -73,11 +74,16 @@ class Worker:
             return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
         number, _ = struct.unpack("<QQ", self.shared[:16])
         if number != self.count:
-            self.count, self.since = number, time.monotonic()
-        elif time.monotonic() - self.since > HANG_SECONDS:
+            self.count, self.since, self.used = number, time.monotonic(), self._processor_seconds()
+        elif self._processor_seconds() - self.used > HANG_SECONDS or time.monotonic() - self.since > WALL_SECONDS:
             self.end()
             return f"no answer in {HANG_SECONDS:.0f} s"
         return None
+
+    def _processor_seconds(self) -> float:
+        with open(f"/proc/{self.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def end(self):
         os.kill(self.pid, signal.SIGKILL)
@@ -95,13 +101,19 @@ def keep(folder, data, reason) -> None:
         (at / f"{name}.reason").write_text(reason + "\n")
 
 
+def limit_time() -> None:
+    """Ends this process by a signal when the input to come has no answer in time."""
+    signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
+    signal.alarm(int(WALL_SECONDS))
+
+
 def replay(kind, data):
     """None for an input that gets a proper answer; otherwise what went wrong. The input is given in a process of its own."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            signal.alarm(int(HANG_SECONDS))
+            limit_time()
             kind.give(data)
         except BaseException as error:
             os.write(writer, f"{type(error).__name__}: {error}".encode()[:4000])
@@ -128,7 +140,7 @@ def sweep(kind, seed, count) -> list:
                 continue
             shared[16:16 + len(data)] = data
             shared[:16] = struct.pack("<QQ", 1, len(data))
-            signal.alarm(int(HANG_SECONDS))
+            limit_time()
             try:
                 kind.give(data)
             except BaseException as error:

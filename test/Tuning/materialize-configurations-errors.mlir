@@ -7,7 +7,7 @@ block.kernel @k interface [#block.view_argument<"y", f16, ["N"], out>] checks []
   // expected-note @+3 {{row 2: rule 'fragment_elements': expected at most 65536 words of 4 bytes in !block.fragment<f16, [BN]>, got 524288}}
   // expected-note @+2 {{detail source:}}
   // expected-note @+1 {{detail family: pointwise_narrow}}
-  block.program @fill privates [] parameters [#block.parameter<"BN", ownership, int domain = [64, 1048576] column = "ownership_n">] (%y: !block.view<f16, 1>) {
+  block.program @fill privates [] parameters [#block.parameter<"BN", ownership, int domain = [1048576] column = "ownership_n">] (%y: !block.view<f16, 1>) {
     block.group size(1) {
     ^bb0(%p: index):
       %c1 = block.constant 1 : index : index

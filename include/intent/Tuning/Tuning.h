@@ -73,9 +73,10 @@ llvm::StringRef familyPredicate(llvm::StringRef family);
 struct RowFate {
   enum Kind { Kept, Merged, Rejected } kind;
   unsigned candidate = 0; // the row's candidate, or the one it equals after projection
-  std::string rule;       // rejected: the rule's name
-  std::string reason;     // rejected: expected and actual
+  std::string rule;       // rejected: the rule's name; `adjusted` where values are narrower than the row's
+  std::string reason;     // rejected or adjusted: expected and actual
   std::vector<int64_t> request;
+  bool narrowable = false; // rejected for a fragment that is too large
 };
 
 /// The configurations of one program and where they came from.

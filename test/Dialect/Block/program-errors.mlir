@@ -213,14 +213,14 @@ block.kernel @k interface [] checks [] overlaps [] {
 // Workspaces follow the private values.
 block.kernel @k interface [] checks [] overlaps [] {
   // expected-error @below {{C2: argument 0 has type '!block.view<f32, 1>', expected 'index'}}
-  block.program @p privates ["M"] workspaces [#block.workspace<"w", f32, [4]>] parameters [] (%w: !block.view<f32, 1>, %M: index) {}
+  block.program @p privates [8] workspaces [#block.workspace<"w", f32, [4]>] parameters [] (%w: !block.view<f32, 1>, %M: index) {}
 }
 
 // -----
 
 block.kernel @k interface [] checks [] overlaps [] {
   // expected-error @below {{C2: argument 0 has type '!block.view<f32, 1>', expected '!block.view<f32, 2>'}}
-  block.program @p privates [] workspaces [#block.workspace<"w", f32, [4, "M"]>] parameters [] (%w: !block.view<f32, 1>) {}
+  block.program @p privates [] workspaces [#block.workspace<"w", f32, [4, 8]>] parameters [] (%w: !block.view<f32, 1>) {}
 }
 
 // -----
