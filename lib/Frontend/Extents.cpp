@@ -42,7 +42,10 @@ void Lowering::record(Operation *op) {
       extent = kind == BinaryKind::Add ? l + r : kind == BinaryKind::Sub ? l - r : l * r;
     }
   }
-  if (extent && isSmall(*extent)) extents[result] = *extent;
+  if (extent && isSmall(*extent)) {
+    extents[result] = *extent;
+    enter({Entry::Extent, result});
+  }
 }
 
 /// One value for equal pure expressions, as far as it is visible at the insertion point.
@@ -63,9 +66,13 @@ Value Lowering::representative(Value scalar) {
     SmallVector<Value, 1> &equal = expressions[key];
     auto visible = llvm::find_if(equal, [&](Value v) { return v.getParentRegion()->isAncestor(scalar.getParentRegion()); });
     if (visible != equal.end()) chosen = *visible;
-    else equal.push_back(scalar);
+    else {
+      equal.push_back(scalar);
+      enter({Entry::Expression, scalar, key});
+    }
   }
   representatives[scalar] = chosen;
+  enter({Entry::Representative, scalar});
   return chosen;
 }
 
@@ -83,7 +90,10 @@ Value Lowering::unique(Operation *op, bool reads) {
     }
     os << ' ' << own.getType().getAsOpaquePointer();
     SmallVector<Value, 1> &equal = expressions[key];
-    if (equal.empty()) equal.push_back(own);
+    if (equal.empty()) {
+      equal.push_back(own);
+      enter({Entry::Expression, own, key});
+    }
     chosen = equal.front();
   } else {
     chosen = representative(own);
@@ -115,9 +125,11 @@ ExtentAttr Lowering::extentOf(Value scalar) {
     ExtentAttr atom = ExtentAttr::atom(context, "#" + std::to_string(leaves.size()));
     leaves.push_back({chosen, false});
     found = extents.insert({chosen, atom}).first;
+    enter({Entry::Extent, chosen});
   }
   ExtentAttr extent = found->second;
   extents[scalar] = extent;
+  enter({Entry::Extent, scalar});
   return extent;
 }
 
@@ -143,7 +155,8 @@ ExtentAttr Lowering::publish(ExtentAttr extent) {
     if (Operation *op = value.getDefiningOp()) builder.setInsertionPointAfter(op);
     else builder.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
     if (!value.getType().isIndex()) value = kir::CastOp::create(builder, value.getLoc(), builder.getIndexType(), value);
-    kir::SymbolOp::create(builder, value.getLoc(), builder.getStringAttr(atom.getValue()), value);
+    auto symbol = kir::SymbolOp::create(builder, value.getLoc(), builder.getStringAttr(atom.getValue()), value);
+    enter({Entry::Symbol, {}, {}, symbol});
   }
   return extent;
 }

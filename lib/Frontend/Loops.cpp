@@ -82,6 +82,29 @@ FailureOr<Value> Lowering::carriedValue(StringRef name, const Entity &entity, Ty
   return relabel(*value, wanted, at);
 }
 
+/// Removes the entries behind the first `kept` ones from the tables. Names of values outside of the trial go if only it knew
+/// them.
+void Lowering::takeBack(size_t kept, size_t knownLeaves, Operation *trial) {
+  std::vector<Entry> remaining;
+  for (; entered.size() > kept; entered.pop_back()) {
+    Entry &entry = entered.back();
+    switch (entry.table) {
+    case Entry::Extent: extents.erase(entry.value); break;
+    case Entry::Representative: representatives.erase(entry.value); break;
+    case Entry::Expression: expressions[entry.key].pop_back(); break;
+    case Entry::Symbol: {
+      if (trial->isAncestor(entry.symbol)) break;
+      unsigned number = 0;
+      StringRef name = cast<kir::SymbolOp>(entry.symbol).getName();
+      if (!name.drop_front().getAsInteger(10, number) && number >= knownLeaves) entry.symbol->erase();
+      else remaining.push_back(entry);
+      break;
+    }
+    }
+  }
+  entered.insert(entered.end(), remaining.begin(), remaining.end());
+}
+
 /// The element types of the carries' components. A literal that starts a carry takes the dtype that the body gives it, which
 /// one trial of the body finds.
 FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
@@ -97,13 +120,18 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
     }
   }
   if (!literal) return elements;
-  // The trial leaves nothing behind but names of outer values.
-  auto savedNames = frames.back().names;
-  auto savedExtents = extents;
-  auto savedRepresentatives = representatives;
-  auto savedExpressions = expressions;
-  auto savedChecked = checked;
-  size_t savedLeaves = leaves.size();
+  // The trial leaves nothing behind but names of outer values. What it changes is taken back one by one, since copies of all
+  // that is known would make long kernels quadratic.
+  std::map<std::string, std::optional<Entity>> savedNames;
+  auto &names = frames.back().names;
+  auto save = [&](const std::string &name) {
+    auto before = names.find(name);
+    savedNames[name] = before == names.end() ? std::nullopt : std::optional<Entity>(before->second);
+  };
+  llvm::for_each(loop.assigned, save);
+  if (loop.domain) save(loop.variable);
+  size_t savedChecked = checked.size(), savedLeaves = leaves.size(), savedEntries = entered.size();
+  ++trials;
   SmallVector<Type> found(elements.size());
   {
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
@@ -125,17 +153,15 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
         ++at;
       }
     }
+    takeBack(savedEntries, savedLeaves, trial);
     trial.erase();
   }
-  frames.back().names = savedNames;
-  extents = savedExtents;
-  representatives = savedRepresentatives;
-  expressions = savedExpressions;
-  checked = savedChecked;
-  kernel.walk([&](kir::SymbolOp symbol) { // names that only the trial gave
-    unsigned number = 0;
-    if (!symbol.getName().drop_front().getAsInteger(10, number) && number >= savedLeaves) symbol.erase();
-  });
+  --trials;
+  checked.resize(savedChecked);
+  for (const auto &[name, entity] : savedNames) {
+    if (entity) names[name] = *entity;
+    else names.erase(name);
+  }
   size_t at = 0;
   for (const std::string &name : loop.carried) {
     std::vector<Entity> parts;

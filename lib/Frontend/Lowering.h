@@ -372,6 +372,17 @@ private:
     Value value;
     bool published = false;
   };
+  /// What a trial lowering put into a table.
+  struct Entry {
+    enum Table { Extent, Representative, Expression, Symbol } table;
+    Value value;
+    std::string key;                   // Expression
+    mlir::Operation *symbol = nullptr; // Symbol
+  };
+  void enter(Entry entry) {
+    if (trials) entered.push_back(std::move(entry));
+  }
+  void takeBack(size_t kept, size_t knownLeaves, mlir::Operation *trial);
   struct Checked {
     ExtentAttr a, b;
     mlir::Block *block;
@@ -387,6 +398,8 @@ private:
   std::map<std::string, llvm::SmallVector<Value, 1>> expressions;
   std::vector<Leaf> leaves; // atom "#k" is leaves[k] until `renameAtoms`
   std::vector<Checked> checked;
+  std::vector<Entry> entered; // into the tables above, while a trial goes on
+  unsigned trials = 0;
   llvm::StringSet<> symbols; // view symbols
   llvm::StringSet<> pinned;  // view symbols that the request gives a value
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
