@@ -31,7 +31,7 @@ def compile(kernel, target=None, *, constexprs=None, types=None, options=None, t
 
 def _compile(kernel, target, constexprs, types, options, tuning_config, pins) -> CompiledKernel:
     resolved, chosen = targets.resolve(target), requests.resolve_options(options)
-    key = (requests.freeze(requests.mapping(constexprs, "constexprs")), requests.freeze(requests.mapping(types, "types")), resolved, tuple(chosen.request().items()),
+    key = (requests.freeze(requests.mapping(constexprs, "constexprs")), requests.freeze(requests.mapping(types, "types")), resolved, tuple(chosen.request(resolved).items()),
            chosen.lower_compile_timeout, requests.override_identity(tuning_config), tuple(sorted(pins.items())), os.environ.get("INTENT_LIBRARY_DIR"), cache.configured_root())
     found = _recall(kernel, key)
     if found is None:
@@ -101,7 +101,7 @@ def _program(fields, target, options, tuning_config) -> GeneratedProgram:
     directory, files = _artifact(request, resolved)
     if files["interface.json"] in ("{}", "null"):
         raise LanguageError("the text holds no kernel")
-    return GeneratedProgram(files, resolved, str(directory), chosen.request(), chosen.lower_compile_timeout)
+    return GeneratedProgram(files, resolved, str(directory), chosen.request(resolved), chosen.lower_compile_timeout)
 
 
 def _ir(fields, emit, target, options, tuning_config) -> CompiledIR:

@@ -24,7 +24,7 @@ class CompileOptions:
     `numerics` is "source" or "relaxed_normalization"; `online_reduction` permits the optional rewrite that the second allows.
     `lower_compile_timeout` is how many seconds an external compiler may take for one candidate; one that takes longer is out, with the
     category `lower_compilation_cost`. `cover` forces a legal cover, for tests ("N=loop,lanes"). `check` makes the host check every access, buffer read and race
-    (also INTENT_CHECK=1). ConfigurationError for a value of another kind.
+    (INTENT_CHECK=1 asks it of every host program). ConfigurationError for a value of another kind.
     """
 
     numerics: str = "source"
@@ -45,9 +45,9 @@ class CompileOptions:
         if self.cover is not None and not isinstance(self.cover, str):
             raise ConfigurationError(f"cover is a string or None, not {self.cover!r}", source="options")
 
-    def request(self) -> dict:
+    def request(self, target: targets.Target | None) -> dict:
         """The `options` field of a request: what changes the generated text, which a time limit does not."""
-        check = self.check or os.environ.get("INTENT_CHECK") == "1"
+        check = self.check or (target is not None and target.provider == "host" and os.environ.get("INTENT_CHECK") == "1")
         return {"numerics": self.numerics, "online_reduction": self.online_reduction, "cover": self.cover, "check": check}
 
 
@@ -98,7 +98,7 @@ def from_text(text) -> dict:
 def complete(fields: dict, emit: str, target: targets.Target | None, options: CompileOptions, tuning_config) -> dict:
     """The whole request. `target` is None for stages before any target."""
     config = _path(tuning_config)
-    return {"schema": REQUEST_SCHEMA, "emit": emit, **fields, "target": target and target.request(), "options": options.request(),
+    return {"schema": REQUEST_SCHEMA, "emit": emit, **fields, "target": target and target.request(), "options": options.request(target),
             "tables": native.table_paths(), "tuning_config": config}
 
 

@@ -460,7 +460,8 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   }
   if (isReduction(op)) return structured(demand);
   if (isEffect(op)) {
-    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op) : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
+    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op)
+                                                     : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
     if (own[0] != coordinates) return elsewhere({value, own[0]}, demand);
     return op->emitError("shared gpu: the result of this effect is needed by work that is not done in step with it");
   }
