@@ -112,21 +112,25 @@ class Draw:
             return makers
         if is_float(dtype):
             makers.append(self._fused)
+            if self.mode in ("exact", "smooth"):
+                makers.append(self._small_float)
         if dtype == "bool":
             makers = [self._compare, self._compare, self._compare, self._binary, self._select]
         if shape is None:
-            return makers + [self._ternary, self._full_reduction, self._full_reduction, self._fold, self._dot, self._element]
+            return makers + [self._ternary, self._full_reduction, self._full_reduction, self._fold, self._fold, self._dot, self._element, self._part]
         makers += [self._broadcast, self._reduction, self._reduction, self._generic_reduction]
         if len(shape) >= 1:
             makers += [self._scan, self._cumulative, self._arg]
         if len(shape) == 2:
             makers += [self._transposed, self._contraction, self._contraction, self._rows]
         if len(shape) == 1:
-            makers += [self._contraction, self._gathered, self._window]
+            makers += [self._contraction, self._gathered, self._window, self._region]
             if dtype == "index":
                 makers.append(self._indices)
             if dtype == "u32":
                 makers += [self._histogram, self._bits]
+        if len(shape) == 3:
+            makers += [self._batched, self._batched]
         if shape and shape[-1] == 2:
             makers.append(self._joined)
         if len(shape) == 3 and shape[1:] == (2, 2):
@@ -365,7 +369,36 @@ class Draw:
         inner = self.rng.choice(("M", "N", 4))
         return Node("scalar_of", [Node("contract", [self.expression(dtype, (inner,), depth, exact) for _ in range(2)], {"form": "dot", "acc": dtype})])
 
+    def _small_float(self, dtype, shape, depth, exact):
+        return Node("small_float", [self.expression(dtype, shape, depth, True)], {"format": self.rng.choice(("f8e5m2", "f8e4m3fn")), "dtype": dtype})
+
+    def _batched(self, dtype, shape, depth, exact):
+        if dtype not in ("f32", "f64", "i32"):
+            raise Invalid
+        of, inner = self.rng.choice({"f32": ("f32", "f16"), "i32": ("i32", "i8")}.get(dtype, (dtype,))), self.rng.choice((*self.symbols, 4))
+        return Node("batched", [self.expression(of, (shape[0], rows, inner), depth, exact) for rows in shape[1:]], {"acc": dtype})
+
+    def _part(self, dtype, shape, depth, exact):
+        views = [v for v in self.program.views if len(v.shape) == 1 and v.access == "in"]
+        if not views:
+            raise Invalid
+        view = self.rng.choice(views)
+        return Node("part", [self.coordinate(view.shape[0])], {"view": view.name, "op": self.rng.choice(("sum", "max", "sum")), "below": self.rng.random() < 0.5})
+
+    def _region(self, dtype, shape, depth, exact):
+        if self.rng.random() < 0.4:
+            return Node("row_fold", [self.expression(dtype, (self.rng.choice(self.symbols), shape[0]), depth, exact)], {"dtype": dtype, "extent": shape[0]})
+        return Node("region_scan", [self.expression(dtype, shape, depth, exact)], {"dtype": dtype, "start": self.rng.randint(-2, 2), "part": 0})
+
     def _fold(self, dtype, shape, depth, exact):
+        source = self.expression(dtype, (self.rng.choice(self.symbols),), depth, exact)
+        kind = self.rng.choice(("record_fold", "log_mass", "region_scan", "fold"))
+        if kind == "record_fold":
+            return Node(kind, [source], {"dtype": dtype, "part": self.rng.choice(("peak", "total"))})
+        if kind == "log_mass":
+            return Node(kind, [source], {"dtype": dtype})
+        if kind == "region_scan":
+            return Node(kind, [source], {"dtype": dtype, "start": self.rng.randint(-2, 2), "part": 1})
         return Node("fold", [self.expression(dtype, (self.rng.choice(("M", "N")),), depth, exact)], {"name": self.rng.choice(("total", "peak")), "dtype": dtype})
 
     def index_tensor(self, extent, shape, depth):
@@ -551,8 +584,27 @@ class Draw:
             if update and not skip:
                 params["op"] = self.rng.choice("+-")
             body.append(Statement("write", [*(Node("variable", [], {"name": n}) for n in names), node], [], params))
+        if count == 1 and not skip and self.rng.random() < 0.3:
+            body.append(self._nested(names, extents))
         self.restore(saved)
-        return [Statement("parallel", [], [body], {"names": names, "extents": list(extents)})]
+        params = {"names": names, "extents": list(extents)}
+        only_updates = all(v.access == "inout" for v in self.program.views if v.name in {s.params.get("view") for s in body})
+        if count == 1 and only_updates and self.rng.random() < 0.5:
+            params.update(begin=self.rng.randint(0, 2), step=self.rng.randint(1, 3))
+        return [Statement("parallel", [], [body], params)]
+
+    def _nested(self, names, extents):
+        """A parallel loop inside one, with a write of its own."""
+        name, extent = self.fresh("i"), self.rng.choice(self.symbols)
+        saved = self.saved()
+        for context in self.contexts:
+            context.env[name] = kinds.natural(kinds.made("index", None, context.size(extent), 0, True))
+        dtype = self.dtype()
+        node = self.expression(dtype, None, self.rng.randint(1, 2))
+        view = self.output(dtype, (*extents, extent))
+        self.restore(saved)
+        write = Statement("write", [*(Node("variable", [], {"name": n}) for n in (*names, name)), node], [], {"view": view.name, "axes": ["i", "i"]})
+        return Statement("parallel", [], [[write]], {"names": [name], "extents": [extent]})
 
     def scatter(self):
         dtype = self.rng.choice(("i32", "u32", "f32") if self.mode != "smooth" else ("i32",))
