@@ -87,7 +87,7 @@ def test_a_program_is_made_smaller():
 
 @pytest.mark.parametrize("body, category", [("import os; os.kill(os.getpid(), 9)", "crash"), ("import time; time.sleep(60)", "timeout")])
 def test_a_worker_may_crash_or_hang(monkeypatch, body, category):
-    monkeypatch.setattr(pool, "TIMEOUT", 3.0)
+    monkeypatch.setattr(pool, "PATIENCE", 3.0)
     monkeypatch.setattr(pool, "run", lambda program, folder: exec(body))
     started = time.monotonic()
     with pool.Pool(1) as workers:

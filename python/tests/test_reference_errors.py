@@ -151,6 +151,13 @@ def test_folds_that_keep_the_laws():
             np.testing.assert_array_equal(y, np.float32(expected))
 
 
+def test_the_identity_of_an_empty_fold_has_the_summarys_dtype():
+    body = "y[0] = I.cast(I.region_fold(source=(I.cast(x[:], I.i32),), axis=0, summarize=whole, combine=join, identity=7) + I.cast(1, I.i32), I.f32)"
+    y = f32(1)
+    intent.interpret(kernel(X, body, SUM.format(summary="I.reduce.sum(v, axis=0)", join="a + b")))(f32(0), y)
+    assert y[0] == 8
+
+
 SCAN = """@intent.fn
 def whole(v):
     return I.reduce.sum(v, axis=0)

@@ -101,11 +101,14 @@ class _Monoid:
         self.laws = _Laws(what)
 
     def _typed(self, identity):
-        """The identity, its literals in the dtypes that a summary has. Nothing summarises an empty source; literals stay weak there."""
-        if self.source.extent == 0:
+        """The identity, its literals in the dtypes that a summary has; weak where the source is empty and no summary of it exists."""
+        try:
+            with current().without_effects():
+                model = self._summarize(*self.source.slice(0, self.source.extent), *self.operands)
+        except LanguageError:
+            if self.source.extent:
+                raise
             return rebuilt(identity, [as_value(part) for part in leaves(identity)])
-        with current().without_effects():
-            model = self._summarize(*self.source.slice(0, self.source.extent), *self.operands)
         if not same_structure(identity, model):
             raise LanguageError(f"{self.what}: summarize gives the structure of the identity, {describe(identity)}, got {describe(model)}")
         parts = [as_format(part, as_value(like).format) if is_literal(part) else as_value(part) for part, like in zip(leaves(identity), leaves(model))]

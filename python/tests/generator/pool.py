@@ -11,7 +11,8 @@ from multiprocessing.connection import wait
 from .execution import Outcome, run
 from .grammar import program as drawn_program
 
-TIMEOUT = 60.0
+# A program may use so many seconds of processor time, and so many by the clock, where a busy machine gives it little.
+TIMEOUT, PATIENCE = 60.0, 600.0
 
 
 def _serve(connection):
@@ -40,11 +41,23 @@ class _Worker:
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
-        self.key, self.deadline = None, None
+        self.key, self.started, self.used = None, None, None
 
     def give(self, key, task):
-        self.key, self.deadline = key, time.monotonic() + TIMEOUT
+        self.key, self.started, self.used = key, time.monotonic(), self.processor_time()
         self.connection.send(task)
+
+    def processor_time(self):
+        """Seconds of processor time so far, its finished children left out; 0 where the system does not tell."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def late(self):
+        return self.processor_time() - self.used > TIMEOUT or time.monotonic() - self.started > PATIENCE
 
     def stop(self):
         if self.process.is_alive():
@@ -93,10 +106,10 @@ class Pool:
                     self._drop(worker)
                 yield tasks[worker.key], outcome
             for connection, worker in list(busy.items()):
-                if time.monotonic() > worker.deadline:
+                if worker.late():
                     del busy[connection]
                     self._drop(worker)
-                    yield tasks[worker.key], Outcome("failed", "timeout", f"no result after {TIMEOUT:.0f} s")
+                    yield tasks[worker.key], Outcome("failed", "timeout", f"no result after {TIMEOUT:.0f} s of processor time or {PATIENCE:.0f} s")
 
     def _drop(self, worker):
         worker.stop()

@@ -84,7 +84,7 @@ def _simpler_expressions(program):
                 break
             yield _replaced(program, place, inner)
         dtype = node.params.get("dtype")
-        if dtype is not None and node.kind not in ("literal", "full"):
+        if dtype is not None and node.kind not in ("literal", "full", "small_float"):
             value = 1.0 if is_float(dtype) else 1
             yield _replaced(program, place, Node("literal", [], {"value": value, "dtype": dtype}))
 

@@ -1,7 +1,9 @@
 """The kinds of statement: text, and the facts that they leave behind or need."""
 from __future__ import annotations
 
-from . import tensor_kinds  # noqa: F401  registers the kinds of tensor expressions
+import re
+
+from . import region_kinds, tensor_kinds
 from .kinds import Context, facts, made, natural, require, shape_text, text
 from .tree import INTS, Facts, Invalid, Program, is_float
 
@@ -19,7 +21,8 @@ def lines_of(statement):
         return [f"{p['view']}[{_items(p, e[:-1])}] {p.get('op', '')}= {e[-1]}"]
     if kind == "parallel":
         if len(p["names"]) == 1:
-            return [f"for {p['names'][0]} in I.parallel(I.domain(0, {p['extents'][0]})):", *bodies[0]]
+            domain = f"I.domain({p.get('begin', 0)}, {p['extents'][0]}, {p['step']})" if p.get("step") else f"I.domain(0, {p['extents'][0]})"
+            return [f"for {p['names'][0]} in I.parallel({domain}):", *bodies[0]]
         domains = ", ".join(f"I.domain(0, {extent})" for extent in p["extents"])
         return [f"for {', '.join(p['names'])} in I.parallel(({domains})):", *bodies[0]]
     if kind == "for":
@@ -54,11 +57,9 @@ def source(program: Program) -> str:
     used = {n.params["name"] for s in _all_expressions(program) for n in s.walk() if n.kind == "call"}
     body = [line for statement in program.body for line in lines_of(statement)]
     joined = "\n".join(body)
-    fixed = {"plus": "return a + b", "larger": "return I.maximum(a, b)", "smaller": "return I.minimum(a, b)", "total_of": "return I.reduce.sum(a, axis=0)",
-             "peak_of": "return I.reduce.max(a, axis=0)"}
-    for name, text_of in fixed.items():
-        if f"combine={name}" in joined or f"summarize={name}" in joined:
-            out += ["", "@intent.fn", f"def {name}({'a' if name.endswith('_of') else 'a, b'}):", INDENT + text_of, ""]
+    for name, (parameters, lines) in region_kinds.FIXED.items():
+        if re.search(rf"\b{name}\b", joined):
+            out += ["", "@intent.fn", f"def {name}({parameters}):", *(INDENT + line for line in lines), ""]
     for name in sorted(used):
         parameters, expression = program.helpers[name]
         out += ["", "@intent.fn", f"def {name}({', '.join(parameters)}):", f"{INDENT}return {text(expression)}", ""]
@@ -170,7 +171,7 @@ class Check(Context):
         self.env = {name: known for name, known in outer.items() if not name.endswith("[]") and not (name.startswith("view ") and name[5:] in touched)}
         for name, extent in zip(p["names"], p["extents"]):
             self.env[name] = natural(made("index", None, self.size(extent), 0, True))
-            self.loop_extents[name] = extent
+            self.loop_extents[name] = None if p.get("step") else extent
         self.loops.append(p["names"])
         for statement in s.bodies[0]:
             self.statement(statement)
@@ -289,7 +290,7 @@ def work(program, extents):
     context = Context(program, extents)
 
     def of_node(node):
-        slow = {"fold": 40, "generic_reduce": 8, "scan": 20, "select": 2}.get(node.kind, 1)
+        slow = {"fold": 40, "record_fold": 100, "row_fold": 60, "log_mass": 200, "region_scan": 120, "generic_reduce": 8, "scan": 20, "select": 2}.get(node.kind, 1)
         return slow + sum(map(of_node, node.children))
 
     def of_body(body, times):
