@@ -75,7 +75,9 @@ static LogicalResult compile(Compilation &c) {
   if (failed(resolveRequestTarget(c))) return failure();
   if (StringRef provider = c.target.getProvider(); providerStages(provider).empty() && provider != "host")
     return emitError(UnknownLoc::get(&c.context)) << "provider surface: this version has no programs for target '" << provider << "'";
-  if (c.request.check) return emitError(UnknownLoc::get(&c.context)) << "provider surface: this version has no checked runs (option check)";
+  if (c.request.check && c.target.getProvider() != "host")
+    return emitError(UnknownLoc::get(&c.context))
+           << "provider surface: expected target 'host' for checked programs (option check), got '" << c.target.getProvider() << "'";
   if (failed(runStages(c, remainingBlockStages(*c.module)))) return failure();
   c.result.fields["mlir"] = printModule(*c.module);
   if (c.request.emit == Emit::Source) {

@@ -35,6 +35,7 @@ static LogicalResult simplify(Compilation &c) {
 // Every later stage asks the module for its target, so that each replays from text.
 static LogicalResult kirToBlock(Compilation &c) {
   (*c.module)->setAttr(targetAttributeName, c.target);
+  if (c.request.check) (*c.module)->setAttr(checkedAttributeName, UnitAttr::get(&c.context));
   KirToBlockOptions options;
   options.cover = c.request.cover;
   return convertKirToBlock(*c.module, options);

@@ -57,7 +57,7 @@ bool Lowering::needsFlag(Exit exit) {
   return isPending(frame.loops.back().pending);
 }
 
-/// A flag that only the branches know is appended to what they yield.
+/// How both sides together leave. A flag that only they know is appended to what they yield.
 Leave Lowering::mergeLeaves(Exit exit, ArrayRef<Flow> flows, Merging &merging) {
   const Leave &a = flows[0][exit], &b = flows[1][exit];
   if (a.state == b.state && a.state != Leave::Maybe) return a;
@@ -66,6 +66,10 @@ Leave Lowering::mergeLeaves(Exit exit, ArrayRef<Flow> flows, Merging &merging) {
   if (!needsFlag(exit)) return leave;
   if (a.state == Leave::Always && b.state == Leave::Never) {
     leave.flag = merging.condition;
+    return leave;
+  }
+  if (a.state == Leave::Never && b.state == Leave::Always) {
+    leave.flag = make<kir::UnaryOp>(merging.at, builder.getI1Type(), UnaryKind::Not, merging.condition, false, false);
     return leave;
   }
   for (unsigned side = 0; side < 2; ++side) {

@@ -339,8 +339,7 @@ FailureOr<Entity> Lowering::evaluateLater(Value before, bool isAnd, NodeId child
   builder.setInsertionPointToStart(&block);
   FailureOr<Entity> next = evaluate(child);
   if (failed(next)) return failure();
-  if (llvm::all_of(block,
-                   [](Operation &op) { return isMemoryEffectFree(&op) || isa<kir::ReadOp, kir::SymbolOp, kir::CheckExtentOp>(op); })) {
+  if (llvm::all_of(block, [](Operation &op) { return isMemoryEffectFree(&op) || isa<kir::ReadOp, kir::SymbolOp>(op); })) {
     for (Operation &op : llvm::make_early_inc_range(block))
       op.moveBefore(open);
     open.erase();

@@ -164,9 +164,10 @@ Flow Lowering::runOrdered(NodeId id, const Entity *domain) {
   }
   if (domain) loop.variable = request.node(target).fields[0].text;
   loop.assigned = assignedNames(bodyOf(node));
+  llvm::erase(loop.assigned, loop.variable); // the body may rebind it, for the rest of the iteration
   for (const std::string &name : loop.assigned) {
     auto found = frame.names.find(name);
-    if (name != loop.variable && found != frame.names.end() && isCarriable(found->second)) loop.carried.push_back(name);
+    if (found != frame.names.end() && isCarriable(found->second)) loop.carried.push_back(name);
   }
   FailureOr<SmallVector<Type>> elements = carryElements(loop);
   if (failed(elements)) return Flow::failure();
@@ -258,9 +259,10 @@ Flow Lowering::closeOrdered(OrderedLoop &loop, const Flow &flow) {
       inits.push_back(init());
       yields.push_back(yield);
       unsigned position = inits.size() - 1;
-      loop.condition->insertArgument(position, yield.getType(), location(id));
       bool isCoordinate = loop.domain && position == 0;
-      if (!isCoordinate) loop.body->insertArgument(position, yield.getType(), location(id));
+      Location at = isCoordinate ? loop.body->getArgument(0).getLoc() : location(id);
+      loop.condition->insertArgument(position, yield.getType(), at);
+      if (!isCoordinate) loop.body->insertArgument(position, yield.getType(), at);
     };
     auto carryZero = [&](Value yield) { carry(yield, [&] { return zeroOf(yield.getType(), id); }); };
     if (loop.domain) {

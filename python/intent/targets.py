@@ -130,6 +130,19 @@ def visible_arch(provider, device=None) -> str:
     return torch_arch(torch, device)
 
 
+def require_device(target) -> None:
+    """TargetError `hardware_capability` if this process sees no device that programs for `target` run on."""
+    if target.device_type == "cpu":
+        return
+    try:
+        import torch
+    except ImportError:
+        raise TargetError(f"running on {target} needs torch, which is not installed", category="hardware_capability", feature="device") from None
+    backend = getattr(torch, target.device_type, None)
+    if backend is None or not backend.is_available():
+        raise TargetError(f"running on {target} needs a device, and none is visible to torch", category="hardware_capability", feature="device")
+
+
 def torch_arch(torch, device=None) -> str:
     """`sm_90` or `gfx942` of a torch GPU."""
     properties = torch.cuda.get_device_properties(torch.cuda.current_device() if device is None else device)

@@ -70,6 +70,9 @@ class FakeHost:
         if self.fail == "launch":
             error.value = b"no variant admits this call"
             return 1
+        if isinstance(self.fail, tuple):  # status and report
+            error.value = self.fail[1]
+            return self.fail[0]
         assert count == len(self.ranks)
         words = struct.unpack(f"{3 * count}P", block)
         arrays = []

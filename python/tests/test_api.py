@@ -310,6 +310,19 @@ def test_launch_failures(fake):
     fake.host.fail = "launch"
     with pytest.raises(intent.ProviderError, match="no variant admits"):
         k.run(f32(2, 2), 1.0)
+    fake.host.fail = (2, b"workspace 'w' is too large for this call")
+    with pytest.raises(intent.CallError, match="^workspace 'w' is too large for this call$"):
+        k.run(f32(2, 2), 1.0)
+    with pytest.raises(intent.CallError, match="workspace"):
+        k.prepare(f32(2, 2), 1.0).launch()
+    fake.host.fail = (3, f"{__file__}:1:4: access outside 'x'\n{__file__}:2:1: the other access is here".encode())
+    with pytest.raises(intent.LanguageError, match="access outside 'x'") as error:
+        k.run(f32(2, 2), 1.0)
+    assert (error.value.filename, error.value.line, error.value.column) == (__file__, 1, 4)
+    assert [(note.message, note.line) for note in error.value.notes] == [("the other access is here", 2)]
+    fake.host.fail = (3, b"-:0:0: race on 'y[3]'")
+    with pytest.raises(intent.LanguageError, match=r"^race on 'y\[3\]'$"):
+        k.run(f32(2, 2), 1.0)
     fake.host.fail = None
     k.run(f32(2, 2), 1.0)
 

@@ -142,6 +142,11 @@ def test_an_operand_with_effects_runs_only_where_it_decides():
     assert len(ops(lowered("if x[0] > 3 and x[1] < 5 or not x[2] == 1:\n    x[1] = 1"), "if")) == 1
 
 
+def test_a_flag_that_starts_as_a_literal():
+    text = kir(kernel('x: I.InOut[I.i32, (7,)]', "found = -1\nopen_ = True\nwhile open_:\n    for i in range(7):\n        if x[i] > 3:\n            found = i\n            break\n    open_ = x[0] > 3\nif found >= 0:\n    x[found] = 0"))
+    assert [line.split("carry")[1].split(" : ")[1] for line in ops(text, "while")] == ["index, i1) {", "index, i1, index) {"]
+
+
 def test_flags_exist_only_where_something_asks():
     text = lowered("for i in I.parallel(I.domain(x.shape[0])):\n    if x[i] > 3:\n        continue\n    x[i] = 5")
     assert ops(text, "if")[0].endswith("{") and "->" not in ops(text, "if")[0] and "kir.constant true" not in text
@@ -163,6 +168,8 @@ def test_a_return_from_a_loop_carries_records():
     "for i in range(0):\n    x[0] = 7", "for i in range(7):\n    if i == 3:\n        break\n    for j in range(i):\n        if j == 1:\n            continue\n        if x[j] == 5:\n            break\n        x[j] += i",
     "n = x[0]\nwhile n != 0 and (x[1] > 0 or n > 3) and not n == 2:\n    n = n - 1\nx[1] = n", "for i in range(7):\n    break\nx[0] = 1", "while True:\n    break",
     "s = (x[0], (x[1], x[2]))\nwhile s[0] < 20:\n    s = (s[0] + 3, (s[1][1], s[0]))\n    if s[1][0] > 9:\n        break\nx[3] = s[0]\nx[4] = s[1][0]\nx[5] = s[1][1]",
+    "for i in range(5):\n    i = i + 1\n    if x[i] > 6:\n        break\n    x[i] += 1", "for i in range(5):\n    i = i + 1\n    x[i] += i",
+    "for i in range(7):\n    if x[i] < 9:\n        x[i] = 0\n    else:\n        break", "n = x[0]\nfor i in range(7):\n    if x[i] < 5:\n        n = n + 1\n    else:\n        continue\n    x[i] = n",
     "for i in range(2):\n    for j in range(3):\n        if x[j] > 4:\n            return\n        x[j] += 2", "n = x[1]\nfor i in range(1, 7, 2):\n    x[i] = n\n    n = x[i] if i > 2 else x[0]\nx[0] = n"])
 def test_programs_do_what_python_does(body):
     by_kernel, by_python = ran(body, [3, 1, 4, 1, 5, 9, 2])

@@ -1,9 +1,14 @@
 """Buffers, atomic accesses, gathers, scatters and ragged groups: the kernel IR that they become, and the rules that they can break."""
+import json
+import random
 import re
 
 import pytest
+from compilation import INTERNAL, SUCCESS, compile_request
+from intent.capture import capture
 from programs import diagnostic, kernel, kir
 from test_frontend import body, ops
+from test_frontend_errors import mutate
 
 VIEWS = ('x: I.In[I.f32, ("M", "N")], y: I.InOut[I.f32, ("M", "N")], o: I.Out[I.f32, ("M", "N")], k: I.In[I.i32, ("K",)], c: I.InOut[I.i32, ("C",)], '
          'z: I.InOut[I.f32, ()], e: I.InOut[I.f8e5m2, (4,)], b: I.InOut[I.bool, (4,)], q: I.In[I.i64, ("R",)], n: I.i32')
@@ -209,3 +214,45 @@ def test_rule(case):
     assert found["error"] == "LanguageError" and (found["message"] == message if column else found["message"].startswith(message))
     if column:
         assert found["column"] == column
+
+
+# -- requests that no capture makes -----------------------------------------------------------------------------------------------------
+
+BODY = """M, N = x.shape
+t = I.buffer((M, 4), I.f32, init=0)
+g = I.ragged(I.domain(3), I.domain(M), q, k)
+i = n - n
+while i < n and I.atomic.add(c, 0, 1, order="relaxed") < 9:
+    i = i + 1
+    if x[i, 0] > 0:
+        continue
+    for j in I.domain(0, N, 2):
+        if find(x, j) > 3.0:
+            break
+        t[j, 0] += I.gather(x, (k[:], 0), valid=k[:] > 0, fill=1.0)[0]
+    else_ = (i, t[0, 0])
+I.scatter_reduce(y, (g[0], I.domain(0, 3)), 1.0, plus)
+r = I.atomic.compare_exchange(c, (0,), 1, n)
+for p, o2 in I.parallel((I.domain(M), I.domain(N))):
+    if r.success:
+        continue
+    y[p, o2] = x[p, o2] + I.mutable_load(t, (p, 0))
+I.scatter_unique(y, (I.members(g[1]), 0), 2.0)
+I.assume_in_bounds(n, x, axis=1)
+"""
+FIND = PLUS + "@intent.fn\ndef find(v, j):\n    for a in range(4):\n        if v[a, j] > 1:\n            return v[a, j]\n        if v[a, 0] < 0:\n            break\n    return 0.0\n"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mutated_requests_end_in_a_diagnostic(seed):
+    rng = random.Random(seed)
+    for _ in range(10):
+        mutated = json.loads(json.dumps(capture(kernel(VIEWS, BODY, FIND))))
+        for _ in range(rng.randrange(1, 4)):
+            mutate({key: value for key, value in mutated.items() if key != "files"}, rng)
+        status, fields = compile_request(emit="kir", target=None, **mutated)
+        assert status != INTERNAL and (status == SUCCESS) == (not fields["diagnostics"]), fields["diagnostics"]
+
+
+def test_the_whole_program_lowers():
+    kir(kernel(VIEWS, BODY, FIND))

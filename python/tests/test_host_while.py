@@ -293,3 +293,22 @@ def test_values_used_twice_are_looked_at_once(build):
     want = x.copy()
     Kernel(doubled(build))(x)
     assert np.array_equal(x, want) and time.time() - start < 20
+
+
+def test_long_chains_of_structured_operations():
+    def body(p):
+        n, vn = axis(p, 16, "%N")
+        zero = p.constant(0, "i32")
+        x = p.load("%x", "i32", [(n, [0])], [(vn, [0])], zero, [16])
+        for _ in range(100):
+            x = p.binary("sub", p.broadcast(p.fold("add", x, zero, 0), [], [16]), p.running("maximum", x, p.constant(-(2**31), "i32"), 0))
+            x = p.select(vn, x, spread(p, 0, "i32", [16]))
+        p.store(x, "%x", [(n, [0])], [(vn, [0])])
+
+    x = rng.integers(-9, 9, 13).astype(np.int32)
+    want = x.copy()
+    with np.errstate(all="ignore"):
+        for _ in range(100):
+            want = want.sum(dtype=np.int32) - np.maximum.accumulate(want)
+    Kernel(kernel([("x", "i32", ['"N"'], "inout")], [("1", body)], privates=['"N"']))(x)
+    assert np.array_equal(x, want)

@@ -25,7 +25,7 @@ def test_refused(kernel, message, target):
 
 @pytest.mark.parametrize("target, options, message", [
     ("cutile:sm_100", None, "no programs for target 'cutile'"), ("bangc:mtp_372", None, "no programs for target 'bangc'"),
-    ("host", intent.CompileOptions(check=True), "no checked runs")])
+    ("triton:sm_90", intent.CompileOptions(check=True), "expected target 'host' for checked programs .option check., got 'triton'")])
 def test_not_built_yet(target, options, message):
     with pytest.raises(intent.TargetError, match=message) as error:
         intent.generate(single_instance, target, options=options)

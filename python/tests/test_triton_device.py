@@ -14,7 +14,7 @@ from intent.tuning import winners
 from intent.tuning.timing import DeviceClock
 from intent.tuning.torch_memory import TorchMemory
 from intent.tuning.trials import TrialMemoryError
-from tuned_programs import accumulate, product, row_softmax
+from tuned_programs import accumulate, count, product, row_softmax, sum_all
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +55,25 @@ def test_views_that_share_memory(pick):
     assert torch.equal(storage, before)
     k(x, acc)
     assert torch.equal(storage, expected)
+
+
+def test_atomic_counters_count_once():
+    k = fresh(count)
+    x = torch.arange(1, 100_001, dtype=torch.int32, device="cuda") % 1000
+    total = torch.tensor([10, 20, 30, -40, 7], dtype=torch.int32, device="cuda")
+    before = total.clone()
+    k.tune(x, total)
+    assert torch.equal(total, before)
+    k(x, total)
+    assert (total - before).tolist() == [int(x[i::4].sum()) for i in range(4)] + [0] and k.observation["winner"]["measured"]
+
+
+def test_a_reduction_that_hands_over_is_tuned_with_its_workspace():
+    k = fresh(sum_all)
+    for n in (1, 70_001, 5_000_011):
+        x = torch.randn(n, device="cuda")
+        for _ in range(3):
+            torch.testing.assert_close(k.run(x), x.double().sum().float(), rtol=1e-4, atol=1e-3 * n**0.5)
 
 
 def test_softmax_and_product_after_tuning():

@@ -226,6 +226,15 @@ def test_untuned_and_empty_calls(offline, monkeypatch):
     assert k.observation["compilations"] == 0 and len(offline.pool.jobs) == 1
 
 
+def test_one_empty_extent(offline):
+    k = offline(product, lambda planned, values: values[2].zero_())
+    for m, inner, n in ((0, 4, 5), (3, 0, 5), (3, 4, 0)):
+        c = torch.full((m, n), 7.0)
+        k(torch.ones(m, inner), torch.ones(inner, n), c)
+        assert (c == 0).all() and k.observation["winner"]["source"] == "first"
+    assert not winners.of_program(k._tuner.program)
+
+
 def test_a_call_during_capture(offline, monkeypatch):
     k = offline(accumulate, add)
     x, acc = torch.ones(16, 16), torch.zeros(16, 16)
@@ -402,3 +411,66 @@ def test_in_the_interpreter(tmp_path, asked, expected):
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     source, count = done.stdout.split()
     assert source == expected and (int(count) > 1) == (asked == "1")
+
+
+class FakeCuda:
+    """As much of torch as the device clock uses; a run takes what `durations` says, and every step is logged."""
+
+    uint8 = "uint8"
+
+    def __init__(self, durations, fits=True):
+        self.log, self.durations, self.now, self.cuda, self.fits = [], iter(durations), 0.0, self, fits
+
+    def current_device(self):
+        return 0
+
+    def get_device_properties(self, device):
+        return type("Properties", (), {"L2_cache_size": 50 << 20})()
+
+    def empty(self, size, dtype, device):
+        if not self.fits:
+            raise RuntimeError("out of memory\nmore lines")
+        self.log.append(("empty", size, device))
+        return type("Tensor", (), {"zero_": lambda tensor: self.log.append("flush")})()
+
+    def Event(self, enable_timing):
+        outer = self
+
+        class Event:
+            def record(self):
+                self.at = outer.now
+                outer.log.append("event")
+
+            def elapsed_time(self, other):
+                return (other.at - self.at) * 1e3
+
+        return Event()
+
+    def synchronize(self):
+        self.log.append("wait")
+
+    def run(self):
+        self.now += next(self.durations)
+        self.log.append("run")
+
+
+def test_the_device_clock(monkeypatch):
+    from intent.tuning.timing import DeviceClock
+    from intent.tuning.trials import TrialMemoryError
+
+    fake = FakeCuda([9.0, 1.0, 2.0, 3.0, 4.0, 50.0, 5.0])
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    clock = DeviceClock(Effort(least=5, most=25, seconds=0.06, longest=100.0))
+    assert clock.measure(fake.run, lambda: fake.log.append("restore")) == 4.0
+    timed = ["restore", "flush", "event", "run", "event"]
+    assert fake.log == [("empty", 200 << 20, "cuda"), "restore", "run", "wait", *timed, "wait", *timed * 5, "wait"]
+    # One hopeless run is enough; short runs are repeated up to the most.
+    fake = FakeCuda([1.0, 1.0])
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    assert DeviceClock(Effort()).measure(fake.run, lambda: None, 0.3) == 1.0
+    fake = FakeCuda([1e-5] * 100)
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    assert DeviceClock(Effort()).measure(fake.run, lambda: None, 1.0) == pytest.approx(1e-5) and fake.log.count("run") == 27
+    monkeypatch.setitem(sys.modules, "torch", FakeCuda([], fits=False))
+    with pytest.raises(TrialMemoryError, match="209715200 bytes to clear the cache: out of memory$"):
+        DeviceClock()

@@ -169,6 +169,49 @@ def test_trial_layout():
     assert not state.restores
 
 
+class Placed:
+    """A bound call of views at addresses: what trial state looks at."""
+
+    def __init__(self, spans, pointers):
+        self.pointers, self.values, self.symbols = pointers, [], {}
+        self.layout = type("Layout", (), {"spans": spans})()
+
+
+def test_random_placements():
+    """Whatever the views: those that a write can reach move together and keep distances; all others stay; blocks do not meet."""
+    rng = np.random.default_rng(11)
+    storage = np.arange(400, dtype=np.uint8)
+    base = storage.ctypes.data
+    for _ in range(500):
+        count = rng.integers(1, 6)
+        accesses = rng.choice(["in", "out", "inout"], count)
+        plan = type("Plan", (), {"views": [(i, type("V", (), {"access": a})()) for i, a in enumerate(accesses)]})()
+        starts, lengths, lows = rng.integers(40, 300, count), rng.choice([0, 1, 7, 30, 60], count), rng.integers(0, 2, count)
+        spans = [(-int(n // 2) if low else 0, int(n) - (int(n // 2) if low else 0)) for n, low in zip(lengths, lows)]
+        call = Placed(spans, [base + int(s) for s in starts])
+        state = trials.TrialState(plan, call, trials.HostMemory())
+        covered = [set(range(p + low, p + high)) for p, (low, high) in zip(call.pointers, spans)]
+        moved = [trial - own for trial, own in zip(state.bound.pointers, call.pointers)]
+        for i in range(count):
+            assert not covered[i] or accesses[i] == "in" or moved[i] != 0
+            assert moved[i] % trials.ALIGNMENT == 0
+            for j in range(count):
+                if covered[i] & covered[j] and "in" in (accesses[i], accesses[j]) and accesses[i] != accesses[j] or covered[i] & covered[j] and accesses[i] != "in":
+                    assert moved[i] == moved[j]
+        reached = set().union(*(c for c, a in zip(covered, accesses) if a != "in"))
+        for i in range(count):
+            if accesses[i] == "in" and moved[i]:
+                low, high = min(covered[i]), max(covered[i]) + 1
+                group = [c for k, c in enumerate(covered) if c and moved[k] == moved[i]]
+                assert any(c & reached for c in group) and set(range(low, high)) == covered[i]
+        state.restore()
+        for i in range(count):
+            low, high = spans[i]
+            if accesses[i] == "inout" and low < high:
+                trial = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_uint8 * (high - low)).from_address(state.bound.pointers[i] + low))
+                assert np.array_equal(trial, storage[starts[i] + low:starts[i] + high])
+
+
 def test_size_zero_and_one():
     k = fresh(accumulate)
     for shape in [(0, 7), (5, 0), (1, 1), (3, 0), (1, 997)]:
@@ -177,6 +220,15 @@ def test_size_zero_and_one():
         assert np.array_equal(acc, np.ones(shape)), shape
     k(np.array([[np.nan, np.inf, -0.0]], np.float32), found := np.array([[1.0, -np.inf, -0.0]], np.float32))
     assert np.isnan(found[0, :2]).all() and found[0, 2] == 0 and np.signbit(found[0, 2])
+
+
+def test_one_empty_extent():
+    k = fresh(product)
+    for m, inner, n in ((0, 4, 5), (3, 0, 5), (3, 4, 0)):
+        assert np.array_equal(k.run(np.ones((m, inner), np.float32), np.ones((inner, n), np.float32)), np.zeros((m, n))) and k.observation["winner"]["source"] == "first"
+    total = np.ones(5, np.int32)
+    fresh(count)(np.ones(0, np.int32), total)
+    assert (total == 1).all()
 
 
 def failing(monkeypatch, method, rows, error):
@@ -274,7 +326,7 @@ def test_a_signal_during_a_trial():
     x, acc = np.ones((3000, 3000), np.float32), np.zeros((3000, 3000), np.float32)
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.15, lambda: os.kill(os.getpid(), signal.SIGINT))
-    slow = HostClock(Effort(least=10**6, most=10**6, seconds=60.0))
+    slow = HostClock(Effort(least=10**6, most=10**6, seconds=60.0, longest=60.0))
     try:
         with pytest.raises(KeyboardInterrupt), pytest.MonkeyPatch.context() as patch:
             patch.setattr("intent.tuning.timing.HostClock.__init__", lambda self, effort=None: setattr(self, "effort", slow.effort))
@@ -316,6 +368,22 @@ def test_one_candidate_is_launched_untimed(monkeypatch):
     x, acc = np.ones((4, 4), np.float32), np.zeros((4, 4), np.float32)
     k(x, acc)
     assert (acc == 1).all() and k.observation["winner"] == {**k.observation["winner"], "source": "only", "measured": False, "index": 0}
+
+
+def test_effort(monkeypatch):
+    """How often a candidate runs, by how long it takes."""
+    from intent.tuning import timing
+
+    for seconds, best, runs in ((0.001, None, 26), (0.004, None, 16), (0.02, None, 6), (0.3, None, 5), (5.0, None, 2), (0.02, 0.001, 2), (0.001, 0.02, 26)):
+        now, log = [0.0], []
+        monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+
+        def run():
+            now[0] += seconds
+            log.append("run")
+
+        assert HostClock(Effort()).measure(run, lambda: log.append("restore"), best) == pytest.approx(seconds)
+        assert log == ["restore", "run"] * runs, seconds
 
 
 def test_threads_tune_once(monkeypatch):

@@ -279,6 +279,16 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     assert "only with --shape" in capsys.readouterr().err
 
 
+def test_without_a_device(tmp_path, capsys):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("a GPU is visible")
+    place, pack = f"{TESTS / 'tuned_programs.py'}:row_softmax", str(tmp_path / "p")
+    for command in (["tune", place, "--shape", "M=9", "--shape", "N=77"], ["tune", place, "--import", pack], ["run", place, "--shape", "M=9", "--shape", "N=77"]):
+        assert cli.main([*command, "--target", "triton:sm_90"]) == 1
+        assert "running on triton:sm_90 needs a device, and none is visible to torch [hardware_capability]" in capsys.readouterr().err
+
+
 def test_progress_shows_on_a_terminal_only():
     import io
 

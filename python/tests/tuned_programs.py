@@ -27,5 +27,10 @@ def row_softmax(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
 
 
 @intent.kernel
+def sum_all(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ()]):
+    y[()] = I.reduce.sum(x[:], axis=0)
+
+
+@intent.kernel
 def product(a: I.In[I.f32, ("M", "K")], b: I.In[I.f32, ("K", "N")], c: I.Out[I.f32, ("M", "N")]):
     c[:, :] = I.matmul(a[:, :], b[:, :], acc_dtype=I.f32)

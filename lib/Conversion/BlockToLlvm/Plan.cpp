@@ -55,6 +55,9 @@ Plan::Plan(ProgramOp program, GroupOp group, ArrayRef<ViewFacts> views, bool che
   group.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   // Users follow definitions in this order, so that the sinks of a value are known when it is reached from the end.
   for (Operation *op : llvm::reverse(ops)) {
+    // What is observed of a value follows from its users: asked from the end, no question goes deep.
+    for (Value result : op->getResults())
+      if (isa<FragmentType>(result.getType())) guard(result);
     if (!isLazy(op)) continue;
     findSinks(op);
     decide(op->getResult(0));

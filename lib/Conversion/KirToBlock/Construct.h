@@ -105,7 +105,9 @@ private:
     Reals coordinates, valid;
     llvm::SmallVector<AxisId, 4> axes;
   };
-  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, llvm::ArrayRef<Real> others,
+  /// `authored`: every lane is one that the author asked for. In checked code such an access is not guarded against
+  /// coordinates outside, for the backend to report them.
+  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, bool authored, llvm::ArrayRef<Real> others,
                                    mlir::Location loc);
   void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
@@ -148,6 +150,7 @@ private:
   };
   mlir::FailureOr<Captured> capturedBy(mlir::Region &region, mlir::ValueRange captures, llvm::ArrayRef<const Index *> kept);
   mlir::FailureOr<Reals> combine(mlir::Region &region, Reals arguments, const Captured &captured);
+  mlir::LogicalResult combineBlock(mlir::Block &body, llvm::DenseMap<mlir::Value, Real> &map);
   /// Fills the combine region of a block operation over scalars.
   mlir::LogicalResult fillCombine(mlir::Region &into, mlir::Region &from, llvm::ArrayRef<Real> identities, const Captured &captured,
                                   mlir::Location loc);

@@ -123,15 +123,19 @@ FailureOr<Construction::Captured> Construction::capturedBy(Region &region, Value
   return captured;
 }
 
-FailureOr<Construction::Reals> Construction::combine(Region &region, Reals arguments, const Captured &captured) {
-  DenseMap<Value, Real> map(captured.around);
-  llvm::append_range(arguments, captured.arguments);
-  ::mlir::Block &body = region.front();
-  for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments))
-    map[argument] = real;
+// Element-wise work; both sides of a choice are total.
+LogicalResult Construction::combineBlock(::mlir::Block &body, DenseMap<Value, Real> &map) {
   for (Operation &inner : body.without_terminator()) {
     if (auto constantOp = dyn_cast<kir::ConstantOp>(inner)) {
       map[constantOp.getResult()] = constant(constantOp.getValue(), inner.getLoc());
+      continue;
+    }
+    if (auto branch = dyn_cast<kir::IfOp>(inner)) {
+      ::mlir::Block &taken = branch.getThenRegion().front(), &other = branch.getElseRegion().front();
+      if (failed(combineBlock(taken, map)) || failed(combineBlock(other, map))) return failure();
+      for (auto [result, a, b] :
+           llvm::zip_equal(branch.getResults(), taken.getTerminator()->getOperands(), other.getTerminator()->getOperands()))
+        map[result] = select(map.lookup(branch.getCondition()), map.lookup(a), map.lookup(b), inner.getLoc());
       continue;
     }
     if (!isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(inner))
@@ -143,6 +147,16 @@ FailureOr<Construction::Reals> Construction::combine(Region &region, Reals argum
     if (failed(result)) return failure();
     map[inner.getResult(0)] = *result;
   }
+  return success();
+}
+
+FailureOr<Construction::Reals> Construction::combine(Region &region, Reals arguments, const Captured &captured) {
+  DenseMap<Value, Real> map(captured.around);
+  llvm::append_range(arguments, captured.arguments);
+  ::mlir::Block &body = region.front();
+  for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments))
+    map[argument] = real;
+  if (failed(combineBlock(body, map))) return failure();
   Reals results;
   for (Value value : body.getTerminator()->getOperands())
     results.push_back(map.lookup(value));

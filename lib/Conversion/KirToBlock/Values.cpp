@@ -1,6 +1,7 @@
 // Realisation of values: scopes, index expressions, accesses, element-wise work.
 #include "Construct.h"
 
+#include "intent/Target/Capabilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -289,9 +290,10 @@ Value Construction::workspace(const Twine &name, Type element, ArrayRef<ExprAttr
                                        NameLoc::get(builder.getStringAttr(unique), facts.kernel.getLoc()));
 }
 
-FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, ArrayRef<Real> others,
-                                                       Location loc) {
+FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, bool authored,
+                                                       ArrayRef<Real> others, Location loc) {
   Accessed result;
+  bool reported = authored && program->getParentOfType<ModuleOp>()->hasAttr(checkedAttributeName);
   for (AxisId id : facts.privateAxes(view)) { // each iteration has a buffer of its own
     FailureOr<Real> at = realiseIndex(facts.position(id), loc);
     if (failed(at)) return failure();
@@ -301,7 +303,7 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
     FailureOr<Real> real = realiseIndex(at, loc);
     if (failed(real)) return failure();
     result.coordinates.push_back(*real);
-    if (facts.isWithin(at, extent)) continue; // else guarded
+    if (reported || facts.isWithin(at, extent)) continue; // else guarded
     if (!facts.isNonNegative(at)) result.valid.push_back(compare(ComparePredicate::Ge, *real, indexConstant(0, loc), loc));
     FailureOr<Real> size = realiseIndex(facts.index.extent(extent), loc);
     if (failed(size)) return failure();
@@ -346,7 +348,13 @@ FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coo
     if (failed(real)) return failure();
     valid.push_back(*real);
   }
-  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), valid, loc);
+  // A read under a condition is made for lanes where the condition does not hold, too; and a scan may look one member
+  // beyond the ends of what it runs over.
+  bool authored = !read->getParentOfType<kir::IfOp>() && !read->getParentOfType<kir::WhileOp>();
+  if (isa<KirTensorType>(read.getType()))
+    for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType())))
+      authored &= facts.isWithin(at, extent);
+  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), authored, valid, loc);
   if (failed(at)) return failure();
   llvm::append_range(at->valid, valid);
   return loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);
@@ -452,8 +460,7 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   }
   if (isReduction(op)) return structured(demand);
   if (isEffect(op)) {
-    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op)
-                                                     : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
+    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op) : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
     if (own[0] != coordinates) return elsewhere({value, own[0]}, demand);
     return op->emitError("shared gpu: the result of this effect is needed by work that is not done in step with it");
   }

@@ -36,6 +36,27 @@ static bool touchOwnIteration(Operation *effect, ReadOp read, Operation *loop) {
   return false;
 }
 
+// Everything that a value is computed from; a read that is the value of a write is followed to that value.
+static void walkSources(Value value, const DenseMap<Operation *, WriteOp> &forwards, llvm::function_ref<void(ReadOp)> visit) {
+  llvm::SetVector<Value> work;
+  work.insert(value);
+  for (size_t i = 0; i < work.size(); ++i) {
+    Operation *op = work[i].getDefiningOp();
+    if (!op) {
+      op = cast<BlockArgument>(work[i]).getOwner()->getParentOp();
+      if (isa<KernelOp>(op)) continue;
+    }
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        work.insert(operand);
+      auto read = dyn_cast<ReadOp>(inner);
+      if (!read) return;
+      if (WriteOp write = forwards.lookup(read)) work.insert(write.getValue());
+      else visit(read);
+    });
+  }
+}
+
 void Facts::findVersions() {
   SmallVector<Operation *> writes;
   SmallVector<ReadOp> reads;
@@ -43,6 +64,7 @@ void Facts::findVersions() {
     if (isLeafEffect(op)) writes.push_back(op);
     if (auto read = dyn_cast<ReadOp>(op)) reads.push_back(read);
   });
+  DenseMap<Operation *, SmallVector<Operation *>> changedIn;
   for (ReadOp read : reads) {
     WriteOp whole;      // the last write of everything before the read
     bool parts = false; // something else may have changed elements since
@@ -68,8 +90,30 @@ void Facts::findVersions() {
       Operation *loop = commonLoop(op, read);
       if (loop && !touchOwnIteration(op, read, loop) && !(whole && loop->isProperAncestor(whole))) parts = true;
     }
+    changedIn[read] = changed;
     if (whole && !parts) forwards[read] = whole;
     else if (any) versionLoops[read] = changed;
+  }
+  // What a written value was computed from may be replaced before it is read back: then memory has it. An update in place
+  // of just what the value was computed from is ordered lane by lane.
+  auto isReplacedLater = [&](ReadOp read, WriteOp write) {
+    return llvm::any_of(writes, [&](Operation *op) {
+      if (viewOf(op) != read.getView() || (order(op) < order(read) && !commonLoop(op, read))) return false;
+      return op != write || !llvm::equal(write.getIndices(), read.getIndices());
+    });
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (ReadOp read : reads) {
+      WriteOp write = forwards.lookup(read);
+      if (!write) continue;
+      bool replaced = false;
+      walkSources(write.getValue(), forwards, [&](ReadOp source) { replaced |= isReplacedLater(source, write); });
+      if (!replaced) continue;
+      forwards.erase(read);
+      versionLoops[read] = changedIn[read];
+      again = true;
+    }
   }
 }
 

@@ -44,7 +44,9 @@ static bool isOwnBound(Value valid, LanesOp lanes, ExprAttr extent, ProgramOp pr
 // The block of the descriptor that the access can use; nothing if it cannot.
 static SmallVector<Attribute> descriptorBlock(Operation *op, Value view, ValueRange coordinates, ArrayAttr axes, ValueRange validity,
                                               ArrayAttr validAxes, Type value, ProgramOp program, IndexWidths &widths) {
-  unsigned position = cast<BlockArgument>(view).getArgNumber();
+  auto parameter = dyn_cast<BlockArgument>(view);
+  if (!parameter || parameter.getOwner()->getParentOp() != program.getOperation()) return {};
+  unsigned position = parameter.getArgNumber();
   if (position >= program.getNumPublicArguments()) return {}; // a workspace
   // Copies of a descriptor are not ordered with the accesses of threads, which a fence orders.
   bool reads = false, writes = false;

@@ -79,8 +79,23 @@ static void hoistFromConditions(ProgramOp program) {
   });
 }
 
+/// A pointer of a kernel is one of its arguments; control flow that chooses a view has no form.
+static LogicalResult checkViews(ProgramOp program) {
+  WalkResult walked = program.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (!isa<ViewType>(operand.getType()) || (argument && argument.getOwner()->getParentOp() == program)) continue;
+      op->emitError("provider surface: expected an argument of the program as the view, got one that control flow passes on");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult legalizeForTriton(ModuleOp module) {
   WalkResult walked = module.walk([](ProgramOp program) {
+    if (failed(checkViews(program))) return WalkResult::interrupt();
     chooseDescriptors(program);
     if (failed(legalizeAtomics(program)) || failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);

@@ -25,7 +25,8 @@ static std::string bitsText(Type element) { return "tl.int" + std::to_string(sto
 
 // (x + n).to(tl.pointer_type(tl.int32), bitcast=True)
 static std::string asBits(StringRef pointer, StringRef slot) {
-  return "(" + pointer.str() + ").to(tl.pointer_type(" + slot.str() + "), bitcast=True)";
+  std::string text = pointer.contains(' ') ? "(" + pointer.str() + ")" : pointer.str();
+  return text + ".to(tl.pointer_type(" + slot.str() + "), bitcast=True)";
 }
 
 // block.atomic add relaxed %v to %x[%n] valid(%vn) -> old = tl.atomic_add(x + n, v, mask=..., sem="relaxed")

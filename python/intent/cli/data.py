@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import targets
 from ..errors import CallError, ConfigurationError
 from ..runtime import interface as interfaces
 from ..runtime.dtypes import DTYPES
@@ -64,10 +65,9 @@ def _random(rng, view, shape):
 def _on_device(array, view, target):
     if target.device_type == "cpu":
         return array
-    try:
-        import torch
-    except ImportError:
-        raise ConfigurationError("running on a device needs torch", source="--target") from None
+    targets.require_device(target)
+    import torch
+
     # Through bytes, since torch does not read the NumPy types of ml_dtypes.
     raw = torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
     return raw.view(getattr(torch, DTYPES[view.dtype].torch)).reshape(array.shape).to(target.device_type)

@@ -15,7 +15,7 @@ from ..errors import ProviderError, TargetError
 from ..tuning.timing import DeviceClock, HostClock
 from ..tuning.torch_memory import TorchMemory
 from . import compiler_pool
-from .triton import TritonProgram, _interpreted, _values
+from .triton import _EMPTY, TritonProgram, _interpreted, _values
 from .triton_worker import warm_up
 
 
@@ -137,7 +137,10 @@ class TritonRuntime(TritonProgram):
         planned = {candidate.index: self.plan(trial.bound, candidate.index) for candidate in candidates}
         with self._measuring_context(next(iter(planned.values()))):
             clock = self.clock(trial.bound)
-            runs = {index: functools.partial(self._specialise(values, pointers, index), values, pointers) for index in planned}
+            runs = {}
+            for index in planned:
+                launch = self._specialise(values, pointers, index)
+                runs[index] = _nothing if launch is _EMPTY else functools.partial(launch, values, pointers)
             return autotune([(c, planned[c.index].variant["configs"][c.index], runs[c.index]) for c in candidates],
                             lambda candidate, run: each(candidate, lambda best: clock.measure(run, trial.restore, best)))
 
@@ -193,6 +196,10 @@ def autotune(rows, measure) -> dict:
     timings = {by_bindings[_bindings(config.all_kwargs())][0].index: seconds[0] for config, seconds in tuner.configs_timings.items()}
     # The Autotuner scores what exceeds the machine's resources as infinite.
     return {index: refused.get(index, seconds) if seconds == float("inf") else seconds for index, seconds in timings.items()}
+
+
+def _nothing() -> None:
+    """A launch of no instances."""
 
 
 def _bindings(values) -> tuple:

@@ -6,12 +6,13 @@ import ctypes
 import functools
 import os
 import platform
+import re
 import struct
 import threading
 import weakref
 
 from .. import native
-from ..errors import CallError, ProviderError
+from ..errors import CallError, IntentError, LanguageError, Note, ProviderError
 from .binding import Bound
 from .dtypes import scalar_storage
 from .interface import Interface, View
@@ -48,7 +49,8 @@ class HostProgram:
         self.compilations = 0
 
     def launch(self, bound: Bound, row: int | None = None) -> None:
-        """Runs one call. ProviderError with the library's reason, CallError where there is no memory for its workspaces; then no argument was touched."""
+        """Runs one call. ProviderError with the library's reason, CallError where there is no memory for its workspaces; then no argument was
+        touched. LanguageError where a checked program has done what it must not."""
         block, keep = self._argument_block(bound)
         handle = self._rows.get(row or 0) or self._load(row or 0)
         error = _error_buffer()
@@ -194,8 +196,24 @@ def _tables(layout):
     return tables
 
 
-def _failure(step, error, status=1) -> CallError | ProviderError:
+def _failure(step, error, status=1) -> IntentError:
     reason = error.value.decode(errors="replace") or "no reason given"
     if status == 2:
         return CallError(reason)
+    if status == 3:
+        return _finding(reason)
     return ProviderError(f"the host {step} failed: {reason}")
+
+
+def _finding(report) -> LanguageError:
+    """The report of a checked launch: `FILE:LINE:COLUMN: what` a line, the first one is the error."""
+    (message, place), *others = [_placed(line) for line in report.split("\n")]
+    return LanguageError(message, **place, notes=[Note(note, **where) for note, where in others])
+
+
+def _placed(line):
+    file, row, column, message = re.fullmatch(r"(.*?):(\d+):(\d+): (.*)", line).groups()
+    row, column = int(row), int(column)
+    if not row:  # the program has no places
+        return message, {}
+    return message, {"filename": file, "line": row, "column": column}

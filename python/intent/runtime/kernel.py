@@ -5,10 +5,11 @@ import importlib.util
 import os
 import threading
 
+from .. import targets
 from ..errors import ProviderError, TargetError
+from ..tuning.tuner import Tuner
 from . import interface as interfaces
 from . import outputs as outs_of, torch_op
-from ..tuning.tuner import Tuner
 from .binding import Plan
 
 
@@ -56,7 +57,7 @@ class CompiledKernel:
         return outs_of.results(values, outs)
 
     def prepare(self, *arguments, outputs=None, shapes=None, **keywords) -> "PreparedCall":
-        """Checks and binds once, for many launches. `outputs` are all `Out` views in order; without it they are allocated as `run` does."""
+        """Checks, binds and decides on a configuration once, for many launches. `outputs` are all `Out` views in order; without it they are allocated as `run` does."""
         return self._prepare(*self._values(arguments, outputs, shapes, keywords))
 
     def _values(self, arguments, outputs, shapes, keywords):
@@ -87,6 +88,8 @@ class CompiledKernel:
 
     def import_winners(self, path) -> int:
         """Takes the winners of a pack; returns how many. ConfigurationError says why a stale or foreign pack is refused."""
+        if self._plan.device_type != "cpu":
+            targets.require_device(self.target)  # a pack names the device that it is for
         return (self._tuner or self._load()).adopt(path)
 
     def as_torch_op(self, name: str):

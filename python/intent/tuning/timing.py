@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Effort:
-    """When measuring one candidate ends: after `most` runs, or `least` runs and `seconds` together; a candidate whose first timed run
-    takes more than `hopeless` times the best median so far is not repeated."""
+    """When measuring one candidate ends: after `most` runs, after `least` runs that took `seconds` together, or when they took `longest`;
+    a candidate whose first timed run takes more than `hopeless` times the best median so far is not repeated."""
 
     least: int = 5
     most: int = 25
     seconds: float = 0.06
     hopeless: float = 3.0
+    longest: float = 1.0
 
 
 class HostClock:
@@ -30,7 +31,7 @@ class HostClock:
         run()
         times: list = []
         total = 0.0
-        while len(times) < effort.most and (len(times) < effort.least or total < effort.seconds):
+        while len(times) < effort.most and total < effort.longest and (len(times) < effort.least or total < effort.seconds):
             restore()
             begin = time.perf_counter()
             run()
@@ -70,9 +71,9 @@ class DeviceClock:
         run()
         self._torch.cuda.synchronize()
         first = self._timed(run, restore, 1)[0]
-        if best is not None and first > effort.hopeless * best:
+        count = int(min(effort.most, max(effort.least, effort.seconds / max(first, 1e-9)), effort.longest / max(first, 1e-9)))
+        if count <= 1 or best is not None and first > effort.hopeless * best:
             return first
-        count = int(min(effort.most, max(effort.least, effort.seconds / max(first, 1e-9))))
         return statistics.median(self._timed(run, restore, count))
 
     def _timed(self, run, restore, count) -> list:

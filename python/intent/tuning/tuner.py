@@ -105,7 +105,8 @@ class Tuner:
         if not eligible:
             raise ProviderError("no configuration row can run this call", candidates=[(str(c), reason) for c, reason in excluded])
         specialisation = runtime.specialisation(bound, selection, eligible)
-        tuning = keys.tuning_key(specialisation, self._target, {name: bound.symbols[name] for name in self._extents if name in bound.symbols})
+        extents = {name: bound.symbols[name] for name in self._extents if name in bound.symbols}
+        tuning = keys.tuning_key(specialisation, self._target, extents)
         device = runtime.device(bound)
         slot = keys.canonical([device, tuning])
         if not ask and slot in self._known:
@@ -115,7 +116,8 @@ class Tuner:
         records = [_record(c, "ineligible", reason=reason) for c, reason in excluded]
         decision = None if ask else self._recalled(bound, eligible, winners.find(keys.winner_key(*identity)))
         if decision is None:
-            empty = all(low == high for low, high in bound.layout.spans)
+            # Whatever an empty extent leaves to do, it is no work to time.
+            empty = 0 in extents.values() or all(low == high for low, high in bound.layout.spans)
             wanted = len(eligible) > 1 and (ask or self._wanted()) and not empty
             if wanted and runtime.measurable():
                 decision = self._measured(bound, eligible)

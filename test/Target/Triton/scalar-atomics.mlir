@@ -10,7 +10,7 @@
 // CHECK-NEXT:     go = pending
 // CHECK-NEXT:     while go:
 // CHECK-NEXT:         found = tl.atomic_cas(
-// CHECK-NEXT:             tl.where(pending, (y).to(tl.pointer_type(tl.int32), bitcast=True), sink.to(tl.pointer_type(tl.int32), bitcast=True)),
+// CHECK-NEXT:             tl.where(pending, y.to(tl.pointer_type(tl.int32), bitcast=True), sink.to(tl.pointer_type(tl.int32), bitcast=True)),
 // CHECK-NEXT:             held.to(tl.int32, bitcast=True),
 // CHECK-NEXT:             tl.maximum(held, value).to(tl.int32, bitcast=True),
 // CHECK-NEXT:             sem="acq_rel",

@@ -195,3 +195,22 @@ block.kernel @control interface [#block.view_argument<"y", f32, [4], inout>] che
   }
 }
 }
+
+// -----
+
+module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+block.kernel @chosen interface [#block.view_argument<"v", f32, [4], in>, #block.view_argument<"w", f32, [4], out>] checks [] overlaps [] {
+  block.program @main privates [] parameters [] (%v: !block.view<f32, 1>, %w: !block.view<f32, 1>) {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %zero = block.constant 0.0 : f32 : f32
+      %one = block.constant 1 : index : index
+      %r = scf.for %i = %p to %one step %one iter_args(%c = %v) -> (!block.view<f32, 1>) {
+        // expected-error @below {{provider surface: expected an argument of the program as the view, got one that control flow passes on}}
+        block.store %zero to %c[%i] valid() coordinate_axes [[]] valid_axes [] : f32, !block.view<f32, 1>, (index) valid ()
+        scf.yield %w : !block.view<f32, 1>
+      }
+    }
+  }
+}
+}
