@@ -20,6 +20,12 @@ OLD = "cd" + "1" * 62
 FILES = {"input.kir.mlir": "kir\n" * 50, "source.py": "print('ä')\n", "interface.json": "{}"}
 
 
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    """What a killed process leaves does not depend on `fsync`, which a machine that loses its power needs."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
 def child(body) -> int:
     """The exit status of a forked process that runs `body`; 0 if it returns."""
     pid = os.fork()

@@ -168,6 +168,7 @@ def many(count, body) -> None:
 def test_processes_together_keep_the_limit(monkeypatch, tmp_path):
     limit = 12 * 3 * BLOCK
     monkeypatch.setenv("INTENT_CACHE_LIMIT", str(limit))
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
     def body(n):
         store = ArtifactCache(tmp_path)
