@@ -222,7 +222,7 @@ def run_case(name, rounds, tuning_config):
     started = time.perf_counter()
     compiled = intent.compile(kernel, target="triton", tuning_config=tuning_config)
     seconds = time.perf_counter() - started
-    program = compiled._load().program
+    program = compiled._load()._runtime
     fresh = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
     want = wanted()
     bound = compiled._plan.bind(list(fresh))
