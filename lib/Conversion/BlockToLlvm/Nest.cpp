@@ -56,6 +56,9 @@ void Nest::survey(Value value, Axes axes, Survey &result) {
     score(result, axes, [&](unsigned i) { return plan.accessStep(load.getView(), load.getCoordinates(), load.getCoordinateAxes(), i); }, 1);
     unite(masks, conjunctsOf(load.getValidity(), load.getValidAxes(), axes));
   } else if (auto select = dyn_cast<SelectOp>(op)) unite(masks, conjunctsOf(select.getCondition(), axes));
+  // Divisions have no vector instruction: wide ones become long code, and the generator takes minutes over them.
+  if (auto binary = dyn_cast<BinaryOp>(op); binary && llvm::is_contained({BinaryKind::FloorDiv, BinaryKind::Mod}, binary.getKind()))
+    result.bytes = std::max(result.bytes, std::max(4u, storageBytes(element)));
   forEachOperand(op, axes, [&](Value operand, Axes own) { survey(operand, own, result); });
 }
 
