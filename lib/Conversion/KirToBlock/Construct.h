@@ -120,6 +120,14 @@ private:
   mlir::Value inRange(mlir::Value lane, AxisId id, mlir::Location loc);
   mlir::FailureOr<mlir::Value> keep(const Demand &own, const AxisSet &whole, llvm::SmallVector<AxisId> &classes);
 
+  /// The part of an axis that a loop walks: from the chunk of `first`, below `end`; null: all.
+  struct Range {
+    mlir::Value first, end;
+  };
+  mlir::FailureOr<Range> narrowed(kir::RegionFoldOp fold);
+  mlir::FailureOr<Real> extremeOf(const Index *node, bool largest, mlir::Location loc);
+  Real overLanes(BinaryKind kind, Real value, mlir::Location loc);
+
   //===- structured operations and traversals ---------------------------------------------------------===//
   mlir::FailureOr<Real> structured(const Demand &demand);
   /// One shared loop nest over the classes that are not bound, for reductions of one home and for what `body` does with
@@ -162,7 +170,8 @@ private:
   Real transposed(const Real &value, llvm::ArrayRef<AxisId> axes, mlir::Location loc);
   llvm::SmallVector<AxisId> reducedClasses(mlir::Operation *op);
   /// Opens a loop over a class; `carries` become its arguments. Its scope is the one under construction after.
-  mlir::FailureOr<Scope *> open(AxisId id, llvm::SmallVectorImpl<mlir::Value> &carries, mlir::Location loc, bool descending = false);
+  mlir::FailureOr<Scope *> open(AxisId id, llvm::SmallVectorImpl<mlir::Value> &carries, mlir::Location loc, bool descending = false,
+                                Range range = {});
   Scope *addScope(mlir::Block *block, mlir::Operation *owner);
   /// Ends a loop: `values` leave it and become its results.
   void close(Scope *scope, llvm::SmallVectorImpl<mlir::Value> &values, mlir::Location loc);
@@ -172,7 +181,6 @@ private:
                                llvm::function_ref<void(Scope *, llvm::ArrayRef<mlir::Value>)> bind,
                                llvm::SmallVectorImpl<mlir::Value> &results);
   llvm::SmallVector<llvm::SmallVector<AxisId, 4>> carryLanes(mlir::Operation *loop);
-  Real anyLane(Real value, mlir::Location loc);
   std::optional<Real> activity(mlir::Location loc);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> nextValues(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<AxisId, 4>> lanes,
                                                              const std::optional<Real> &active, llvm::ArrayRef<mlir::Value> before);

@@ -1,5 +1,6 @@
 // Ordered loops of the author and folds: what they carry, over which lanes, and how long they run.
 #include "Construct.h"
+#include "Narrow.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -58,23 +59,91 @@ std::optional<Real> Construction::activity(Location loc) {
   return std::nullopt;
 }
 
-Real Construction::anyLane(Real value, Location loc) {
+// The combination of all lanes by an operation of bool or index.
+Real Construction::overLanes(BinaryKind kind, Real value, Location loc) {
+  Type element = elementType(value.value.getType());
   while (!value.axes.empty()) {
     SmallVector<AxisId, 4> kept(value.axes);
     kept.pop_back();
-    Real identity = constant(builder.getBoolAttr(false), loc);
-    auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(builder.getI1Type(), extents(kept))}, ValueRange{value.value},
+    int64_t neutral = kind == BinaryKind::Maximum ? INT64_MIN : kind == BinaryKind::Minimum ? INT64_MAX : 0;
+    Real identity = constant(integerConstant(element, neutral), loc);
+    auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(kept))}, ValueRange{value.value},
                                    ValueRange{identity.value}, uint64_t(kept.size()));
     ::mlir::Block &body = reduce.getCombine().emplaceBlock();
-    Value a = body.addArgument(builder.getI1Type(), loc), b = body.addArgument(builder.getI1Type(), loc);
+    Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
     builder.setInsertionPointToEnd(&body);
-    Value either = BinaryOp::create(builder, loc, builder.getI1Type(), BinaryKind::Or, a, b, false, false);
-    YieldOp::create(builder, loc, ValueRange{either});
+    Value both = BinaryOp::create(builder, loc, element, kind, a, b, false, false);
+    YieldOp::create(builder, loc, ValueRange{both});
     setInsertionPoint();
     value.value = reduce.getResult(0);
     value.axes = kept;
   }
   return value;
+}
+
+// The largest or smallest value of an index over all lanes: at an end of each lane axis where it is linear in them.
+FailureOr<Real> Construction::extremeOf(const Index *node, bool largest, Location loc) {
+  SmallVector<std::pair<AxisId, int64_t>> lanes;
+  const Index *rest = node;
+  for (AxisId id : laneAxes(facts.freeAxes(node))) {
+    std::optional<int64_t> pace = facts.index.coefficientOf(rest, id);
+    if (!pace) {
+      FailureOr<Real> all = realiseIndex(node, loc);
+      if (failed(all)) return failure();
+      return overLanes(largest ? BinaryKind::Maximum : BinaryKind::Minimum, *all, loc);
+    }
+    rest = facts.index.sub(rest, facts.index.mul(facts.index.constant(*pace), facts.index.axis(id)));
+    lanes.emplace_back(id, *pace);
+  }
+  FailureOr<Real> sum = realiseIndex(rest, loc);
+  if (failed(sum)) return failure();
+  if (!sum->axes.empty()) { // a leaf varies over the lanes
+    FailureOr<Real> all = realiseIndex(node, loc);
+    if (failed(all)) return failure();
+    return overLanes(largest ? BinaryKind::Maximum : BinaryKind::Minimum, *all, loc);
+  }
+  Real result = *sum;
+  for (auto [id, pace] : lanes) {
+    Real at, count;
+    at.value = lookup(id)->base;
+    if ((pace > 0) == largest) {
+      count.value = ParamOp::create(builder, loc, builder.getIndexType(), lookup(id)->lanes);
+      at = binary(BinaryKind::Add, at, binary(BinaryKind::Sub, count, indexConstant(1, loc), loc), loc);
+    }
+    result = binary(BinaryKind::Add, result, pace == 1 ? at : binary(BinaryKind::Mul, at, indexConstant(pace, loc), loc), loc);
+  }
+  return result;
+}
+
+// Chunks in which no member counts for any lane are not walked.
+FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
+  Range range;
+  Location loc = fold.getLoc();
+  AxisId id = facts.runningClass(fold);
+  std::optional<Real> end, first;
+  for (const Bound &bound : boundsOf(facts, fold, needed)) {
+    if (!allBound(facts.freeAxes(bound.limit))) continue;
+    FailureOr<Real> limit = extremeOf(bound.limit, bound.upper, loc);
+    if (failed(limit)) return failure();
+    Real one = *limit;
+    if (bound.upper) {
+      one = binary(BinaryKind::Add, one, indexConstant(1, loc), loc);
+      end = end ? binary(BinaryKind::Minimum, *end, one, loc) : one;
+    } else first = first ? binary(BinaryKind::Maximum, *first, one, loc) : one;
+  }
+  if (end) {
+    FailureOr<Value> extent = extentValue(id, loc);
+    if (failed(extent)) return failure();
+    Real whole;
+    whole.value = *extent;
+    range.end = binary(BinaryKind::Minimum, *end, whole, loc).value;
+  }
+  if (first) {
+    Real chunk, start = binary(BinaryKind::Maximum, *first, indexConstant(0, loc), loc);
+    chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
+    range.first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, start, chunk, loc), chunk, loc).value;
+  }
+  return range;
 }
 
 FailureOr<SmallVector<Value>> Construction::nextValues(Operation *op, ArrayRef<SmallVector<AxisId, 4>> lanes,
@@ -132,7 +201,13 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
   if (auto repeat = dyn_cast<WhileOp>(op)) {
     if (failed(runWhile(repeat, effect, lanes, carries, bind, results))) return failure();
   } else {
-    FailureOr<Scope *> scope = open(facts.find(facts.axesOf(op)[0]), carries, loc);
+    Range range;
+    if (auto fold = dyn_cast<kir::RegionFoldOp>(op)) {
+      FailureOr<Range> narrow = narrowed(fold);
+      if (failed(narrow)) return failure();
+      range = *narrow;
+    }
+    FailureOr<Scope *> scope = open(facts.find(facts.axesOf(op)[0]), carries, loc, /*descending=*/false, range);
     if (failed(scope)) return failure();
     bind(*scope, carries);
     if (effect && failed(emit(effect->children, pendingOf(facts, op)))) return failure();
@@ -200,7 +275,7 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
   goesOn.axes = axes;
   SmallVector<Value> passed(before->block->getArguments().drop_back());
   passed.push_back(goesOn.value);
-  Value any = anyLane(goesOn, loc).value;
+  Value any = overLanes(BinaryKind::Or, goesOn, loc).value;
   builder.setInsertionPointToEnd(before->block);
   scf::ConditionOp::create(builder, loc, any, passed);
   leave();

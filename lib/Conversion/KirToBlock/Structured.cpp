@@ -34,7 +34,7 @@ Scope *Construction::addScope(::mlir::Block *block, Operation *owner) {
   return scope;
 }
 
-FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc, bool descending) {
+FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc, bool descending, Range range) {
   const Cover &cover = group.covers.at(id);
   FailureOr<Value> extent = extentValue(id, loc);
   if (failed(extent)) return failure();
@@ -50,12 +50,12 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
     Real final = binary(BinaryKind::Sub, real(*extent), indexConstant(1, loc), loc);
     last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, real(step), loc), real(step), loc).value : final.value;
   }
-  Value first = zero, stride = step;
+  Value first = range.first ? range.first : zero, stride = step, end = range.end ? range.end : *extent;
   if (id == group.split) { // every so many chunks are this instance's
     first = binary(BinaryKind::Mul, real(worker), real(step), loc).value;
     stride = binary(BinaryKind::Mul, real(ParamOp::create(builder, loc, builder.getIndexType(), group.workers)), real(step), loc).value;
   }
-  auto loop = scf::ForOp::create(builder, named(id, "", loc), first, *extent, stride, carries);
+  auto loop = scf::ForOp::create(builder, named(id, "", loc), first, end, stride, carries);
   ::mlir::Block *body = loop.getBody();
   if (!body->empty()) body->back().erase();
   Scope *scope = addScope(body, loop);
