@@ -202,7 +202,7 @@ def test_extents_that_do_not_fit():
             with pytest.raises(HostError, match=message):
                 Kernel(text(shape, zeroed))(y, np.int64(n))
             assert y[0] == 0
-    with pytest.raises(HostError, match="extent 0 of workspace 'scratch' has no value"):
+    with pytest.raises(HostError, match="an extent of workspace 'scratch' uses launch symbol \"Q\", which the interface does not define"):
         Kernel(text(['"Q"']))(y, np.int64(3))
     for n in (0, -3, 1):  # a negative extent is empty
         y[0] = 0
