@@ -1,9 +1,11 @@
 """Programs that are legal in the language but have no block program yet: a located TargetError that names both lines."""
+import numpy as np
 import pytest
 
 import intent
 import intent.language as I
 from intent import native
+import sample_cases
 
 pytestmark = pytest.mark.skipif(native.find_library("libintent.so") is None, reason="the libraries are not built")
 
@@ -33,7 +35,14 @@ def test_not_built_yet(target, options, message):
 
 
 @intent.kernel
-def single_instance(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ()]):
+def single_instance(x: I.InOut[I.f32, ("M", "N")]):
+    M, N = x.shape
+    i, j = I.indices(I.domain(0, M)), I.indices(I.domain(0, N))
+    x[:, :] = x[M - 1 - i[:, None], N - 1 - j[None, :]]
+
+
+@intent.kernel
+def shared_out(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ()]):
     y[()] = I.reduce.sum(x[:, :], axis=(0, 1))
 
 
@@ -44,14 +53,41 @@ def test_serial_guard():
     assert [v["guard"] for v in intent.generate(single_instance, "host").metadata["variants"]] == [None]
 
 
+def test_hand_over_needs_no_guard():
+    """Where instances can share a reduced axis out, each combines its own members and the last to arrive finishes."""
+    [variant] = intent.generate(shared_out, "triton:sm_90").metadata["variants"]
+    assert variant["guard"] is None and variant["grid"] == "WORKERS_M"
+    assert [(w["name"], w["zeroed"]) for w in variant["workspace"]] == [("slots", False), ("arrived", True)]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (300, 37), (37, 300)])
+def test_hand_over(shape):
+    """The same value whichever instances take part, called again and again without clearing what the last call left."""
+    compiled = intent.compile(shared_out, "host{serial_elements=1}")
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled.run(x), x.astype(np.float64).sum(), atol=1e-3)
+
+
+@pytest.mark.parametrize("index", range(2))
+def test_hand_over_of_columns(index):
+    """Row statistics, their gradients and the sums over rows of layer_norm_grad share one traversal."""
+    cases = [c for c in sample_cases.all_cases() if c[2].startswith("layer_norm_grad")]
+    file, number, _ = cases[index % len(cases)]
+    _, kernel, constexprs, arguments, expected, tolerance = sample_cases.case(file, number)
+    compiled = intent.compile(kernel, "host{serial_elements=1}", constexprs=constexprs)
+    for _ in range(2):
+        for actual, wanted in zip(compiled.run(*arguments), expected):
+            assert sample_cases.agrees(actual, wanted, tolerance)
+
+
 def test_outside_every_guard():
     """A call that no variant admits is one error that says the rule and the extents."""
     from intent.runtime import binding, interface
-    import numpy as np
 
     metadata = intent.generate(single_instance, "triton:sm_90").metadata
     binder = binding.Plan(interface.read(metadata), "cpu")
-    assert binder.bind([np.zeros((256, 256), np.float32), np.zeros((), np.float32)])
+    assert binder.bind([np.zeros((256, 256), np.float32)])
     with pytest.raises(intent.CallError, match="no variant of the program admits this call") as error:
-        binder.bind([np.zeros((256, 257), np.float32), np.zeros((), np.float32)])
+        binder.bind([np.zeros((256, 257), np.float32)])
     assert error.value.expected == 'le(mul("M", "N"), 65536) (tiled)' and error.value.actual == "M = 256, N = 257"
