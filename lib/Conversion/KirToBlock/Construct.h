@@ -118,6 +118,9 @@ private:
   Real relabelled(const Real &real, AxisId from, AxisId to, mlir::Location loc);
   Real picked(const Real &real, AxisId id, mlir::Value lane, mlir::Location loc);
   mlir::Value inRange(mlir::Value lane, AxisId id, mlir::Location loc);
+  /// Numbers of this instance along the program axes that a value does not vary over, and how many there are: what keeps
+  /// its memory apart from that of others.
+  llvm::SmallVector<std::pair<Real, block::ExprAttr>> instanceOf(const Demand &own);
   mlir::FailureOr<mlir::Value> keep(const Demand &own, const AxisSet &whole, llvm::SmallVector<AxisId> &classes);
 
   /// The part of an axis that a loop walks: from the chunk of `first`, below `end`; null: all.
@@ -227,6 +230,7 @@ private:
   Scope *innermost = nullptr; // the scope under construction; `current` is it or an ancestor
   DemandSet needed;           // every demand of the group
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
+  std::map<AxisId, mlir::Value> tileOf;             // program axis -> which of its tiles this instance has
   mlir::Value worker;                               // which of the instances that share an axis out
   const std::map<Demand, Slots, DemandLess> *handed = nullptr; // what the last of them finishes
 };

@@ -320,14 +320,39 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
 ExprAttr Assignment::serialGuard(const GroupFacts &group) {
   int64_t limit = feature(target, "serial_elements", INT64_MAX);
   if (!group.program.empty() || group.split || limit >= (int64_t(1) << 40)) return {};
-  ExprAttr product;
-  for (AxisId id : group.classes) {
-    if (!facts.isLaunchVisible(facts.axis(id).extent)) continue;
-    ExprAttr extent = launchExpr(facts.axis(id).extent);
-    product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
+  // What it walks at a time: the axes of each effect, and those of each structured operation with what its operands vary over.
+  std::vector<std::set<AxisId>> walks;
+  auto walk = [&](ArrayRef<AxisId> axes, const AxisSet &more) {
+    std::set<AxisId> own;
+    for (ArrayRef<AxisId> part : {axes, ArrayRef<AxisId>(more)})
+      for (AxisId id : part)
+        if (AxisId c = facts.find(id); !facts.isPass(c) && facts.isLaunchVisible(facts.axis(c).extent)) own.insert(c);
+    auto holds = [](const std::set<AxisId> &a, const std::set<AxisId> &b) { return std::includes(a.begin(), a.end(), b.begin(), b.end()); };
+    if (llvm::any_of(walks, [&](auto &known) { return holds(known, own); })) return;
+    llvm::erase_if(walks, [&](auto &known) { return holds(own, known); });
+    walks.push_back(own);
+  };
+  for (Effect *effect : group.effects)
+    forEachLeaf(effect, [&](Effect *leaf) {
+      AxisSet around(leaf->parallel.begin(), leaf->parallel.end());
+      for (Effect *loop = leaf->parent; loop; loop = loop->parent)
+        llvm::append_range(around, facts.axesOf(loop->op));
+      walk(facts.axesOf(leaf->op), around);
+    });
+  for (const Demand &demand : group.demands.order)
+    if (Operation *op = demand.first.getDefiningOp(); op && (isReduction(op) || Carries::has(op) || isa<kir::ScanOp>(op))) {
+      AxisSet pulled; // wherever the result is read
+      for (const Demand &child : facts.children(demand))
+        llvm::append_range(pulled, facts.freeAxes(child));
+      walk(facts.axesOf(op), pulled);
+    }
+  ExprAttr guard = ExprAttr::constant(context, 1);
+  for (const std::set<AxisId> &walked : walks) {
+    ExprAttr product = ExprAttr::constant(context, 1);
+    for (AxisId id : walked)
+      product = ExprAttr::apply(ExprKind::Mul, {product, launchExpr(facts.axis(id).extent)});
+    guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)})});
   }
-  if (!product) return {};
-  ExprAttr guard = ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)});
   return guard.getConstant() == 1 ? ExprAttr() : guard;
 }
 

@@ -82,6 +82,7 @@ LogicalResult Construction::bindProgram(Value linear) {
     if (i != 0) rest = binary(BinaryKind::FloorDiv, rest, sizes[i], loc);
   }
   for (auto [id, tile] : llvm::zip_equal(group.programAxes, tiles)) {
+    tileOf[id] = tile.value;
     if (id == group.split) {
       worker = tile.value;
       continue;

@@ -93,6 +93,20 @@ static void findMoved(Facts &facts, GroupFacts &group, llvm::SetVector<AxisId> &
   }
 }
 
+// A scan that is read elsewhere is walked once by one instance, not again for each tile of the axis that reads it.
+static void keepScansWhole(Facts &facts, GroupFacts &group) {
+  for (const Demand &demand : group.demands.order) {
+    if (!facts.isRunning(demand) || facts.isInStep(demand)) continue;
+    Demand own = demand;
+    Operation *op = demand.first.getDefiningOp();
+    own.second[isa<kir::ScanOp>(op) ? cast<kir::ScanOp>(op).getAxis() : cast<kir::RegionScanOp>(op).getAxis()] =
+        facts.position(facts.axesOf(op)[0]);
+    llvm::erase_if(group.program, [&](AxisId id) {
+      return llvm::is_contained(facts.freeAxes(demand), id) && !llvm::is_contained(facts.freeAxes(own), id);
+    });
+  }
+}
+
 // A fold that contracts is not done again for each tile of an axis that only its summary has.
 static void keepCarriesWhole(Facts &facts, GroupFacts &group) {
   for (const Demand &demand : group.demands.order) {
@@ -208,6 +222,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     for (const Access &access : facts.accessesOf(effect))
       if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
   keepCarriesWhole(facts, group);
+  keepScansWhole(facts, group);
   for (AxisId id : group.program)
     group.complete.remove(id);
   findContractionLanes(facts, group);

@@ -304,6 +304,8 @@ FailureOr<Real> Construction::elsewhere(const Demand &own, const Demand &asked) 
   FailureOr<Value> memory = keep(own, whole, classes);
   if (failed(memory)) return failure();
   Accessed at;
+  for (auto &[number, count] : instanceOf(own))
+    at.coordinates.push_back(number);
   for (AxisId id : classes) {
     auto *move = llvm::find_if(moved, [&](auto &m) { return m.first == id; });
     const Index *position = move == moved.end() ? facts.position(id) : move->second;
@@ -335,6 +337,19 @@ std::optional<ExprAttr> Construction::workspaceExtent(AxisId id) {
     return ExprAttr::apply(ExprKind::Max, {launchExpr(facts.axis(id).extent), ExprAttr::constant(builder.getContext(), 0)});
   const Cover &cover = group.covers.at(id);
   return cover.slice ? std::optional(cover.lanes) : std::nullopt;
+}
+
+SmallVector<std::pair<Real, ExprAttr>> Construction::instanceOf(const Demand &own) {
+  SmallVector<std::pair<Real, ExprAttr>> numbers;
+  for (AxisId id : group.programAxes) {
+    if (llvm::is_contained(facts.freeAxes(own), id)) continue;
+    ExprAttr count = id == group.split ? group.workers : *workspaceExtent(id);
+    if (ExprAttr lanes = group.covers.at(id).lanes; lanes && id != group.split) count = ExprAttr::apply(ExprKind::CeilDiv, {count, lanes});
+    Real number;
+    number.value = tileOf.at(id);
+    numbers.emplace_back(number, count);
+  }
+  return numbers;
 }
 
 // Stores a value over all members of `whole` to instance workspace; `classes` are its axes.
@@ -373,6 +388,8 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
   if (!walkable)
     return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
   SmallVector<ExprAttr> shape;
+  for (auto &[number, count] : instanceOf(own))
+    shape.push_back(count);
   for (AxisId id : facts.freeAxes(own)) {
     if (facts.axis(id).kind == Axis::Ordered || facts.isPass(id)) continue; // a later pass may overwrite
     std::optional<ExprAttr> extent = workspaceExtent(id);
@@ -390,6 +407,8 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
       FailureOr<Real> value = realise(own);
       if (failed(value)) return failure();
       Accessed at;
+      for (auto &[number, count] : instanceOf(own))
+        at.coordinates.push_back(number);
       for (AxisId id : classes) {
         FailureOr<Real> real = realiseIndex(facts.position(id), loc);
         if (failed(real)) return failure();
