@@ -2,7 +2,11 @@
 
 One that is still wrong is marked as a strict expected failure; once it works, the mark goes.
 """
+import multiprocessing
+import resource
+
 import numpy as np
+import pytest
 
 import intent
 import intent.language as I
@@ -127,3 +131,24 @@ def test_a_scan_and_a_product():
     x = np.arange(12, dtype=np.int16).reshape(3, 4)
     m, n = np.arange(3), np.arange(4)
     np.testing.assert_array_equal(intent.compile(scan_and_product).run(x), np.maximum.accumulate(x & 1) & ((m[:, None] + n) @ (n[:, None] + n).T))
+
+
+@intent.kernel
+def exclusive_scan_of_a_column(x: I.In[I.u8, ("N", 3)], y: I.Out[I.u8, ("N",)]):
+    y[:] = I.scan(x[:, 0], axis=0, identity=100, combine=smaller, inclusive=False)
+
+
+def _column_scan(results):
+    resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
+    results.put(intent.compile(exclusive_scan_of_a_column).run(np.arange(9, 36, dtype=np.uint8).reshape(9, 3)))
+
+
+@pytest.mark.xfail(strict=True, reason="the host's code generator takes gigabytes and minutes for an exclusive scan of u8 elements three apart")
+def test_an_exclusive_scan_of_bytes_in_a_column():
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    process = context.Process(target=_column_scan, args=(results,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    np.testing.assert_array_equal(results.get(), [100] + [9] * 8)
