@@ -2,7 +2,12 @@
 
 One that is still wrong is marked as a strict expected failure; once it works, the mark goes.
 """
+import faulthandler
+import multiprocessing
+import resource
+
 import numpy as np
+import pytest
 
 import intent
 import intent.language as I
@@ -127,3 +132,76 @@ def test_a_scan_and_a_product():
     x = np.arange(12, dtype=np.int16).reshape(3, 4)
     m, n = np.arange(3), np.arange(4)
     np.testing.assert_array_equal(intent.compile(scan_and_product).run(x), np.maximum.accumulate(x & 1) & ((m[:, None] + n) @ (n[:, None] + n).T))
+
+
+@intent.kernel
+def exclusive_scan_of_a_column(x: I.In[I.u8, ("N", 3)], y: I.Out[I.u8, ("N",)]):
+    y[:] = I.scan(x[:, 0], axis=0, identity=100, combine=smaller, inclusive=False)
+
+
+def apart(kernel, *arguments, **keywords):
+    """What `run` returns in a process of its own, which may crash or take 15 seconds of processor time, or the TargetError of a refusal."""
+    def work():
+        faulthandler.disable()  # its report of a crash would stand among those of the tests
+        resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
+        try:
+            results.put(intent.compile(kernel).run(*arguments, **keywords))
+        except intent.TargetError as error:
+            results.put(error)
+
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    process = context.Process(target=work)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    return results.get()
+
+
+@pytest.mark.xfail(strict=True, reason="the host's code generator takes gigabytes and minutes for an exclusive scan of u8 elements three apart")
+def test_an_exclusive_scan_of_bytes_in_a_column():
+    found = apart(exclusive_scan_of_a_column, np.arange(9, 36, dtype=np.uint8).reshape(9, 3))
+    np.testing.assert_array_equal(found, [100] + [9] * 8)
+
+
+@intent.kernel
+def scan_carried_into_an_inner_loop(x: I.In[I.f64, ("M", "K")], y: I.Out[I.f32, ("N",)], z: I.Out[I.f64, ("N", "N")]):
+    M, K = x.shape
+    N, = y.shape
+    for i in I.parallel(I.domain(0, N)):
+        c = I.zeros((M,), I.f64)
+        for t in range(3):
+            c = I.cumsum(x[:, t % K], axis=0)
+        y[i] = I.reduce.sum(I.cast(I.indices(I.domain(0, K)), I.f32), axis=0)
+        for j in I.parallel(I.domain(0, N)):
+            z[i, j] = I.dot(I.full((4,), 1.0, I.f64), I.matvec(I.full((4, M), 1.0, I.f64), c, acc_dtype=I.f64), acc_dtype=I.f64)[()]
+
+
+@pytest.mark.xfail(strict=True, reason="the compiler ends with signal 11; a refusal as TargetError would do")
+def test_a_scan_carried_into_an_inner_loop():
+    x = np.arange(6, dtype=np.float64).reshape(3, 2)
+    found = apart(scan_carried_into_an_inner_loop, x, shapes={"N": 2})
+    if not isinstance(found, intent.TargetError):
+        np.testing.assert_array_equal(found[0], [1, 1])
+        np.testing.assert_array_equal(found[1], np.full((2, 2), 4 * np.cumsum(x[:, 0]).sum()))
+
+
+@intent.kernel
+def chained_batches_and_a_scan(y: I.Out[I.bool, ("M", "N", "K")]):
+    M, N, K = y.shape
+    m, n, k = I.indices(I.domain(0, M)), I.indices(I.domain(0, N)), I.indices(I.domain(0, K))
+    ones = I.cast(m[:, None, None] + k[:, None] + m, I.f64)
+    others = I.cast(m[:, None, None] + n[:, None] + m, I.f64)
+    inner = I.contract(ones, others, reduce=((2, 2),), batch=((0, 0),), acc_dtype=I.f64)
+    outer = I.contract(I.cast(m[:, None, None] + n, I.f64) + I.zeros((M, N, N), I.f64), inner, reduce=((2, 2),), batch=((0, 0),), acc_dtype=I.f64)
+    y[:, :, :] = outer <= I.scan(I.cast(m[:, None, None], I.f64), axis=0, identity=100.0, combine=smaller, reverse=True)
+
+
+@pytest.mark.xfail(strict=True, raises=intent.ConfigurationError, reason="every row of the host's scan table is rejected by fragment_elements")
+def test_chained_batches_and_a_scan():
+    M, N, K = 2, 3, 4
+    m, n, k = np.arange(M), np.arange(N), np.arange(K)
+    inner = np.einsum("bkc,bnc->bkn", m[:, None, None] + k[:, None] + m, m[:, None, None] + n[:, None] + m)
+    outer = np.einsum("bac,bkc->bak", m[:, None, None] + n + np.zeros((M, N, N)), inner)
+    want = outer <= np.minimum.accumulate(m[::-1])[::-1][:, None, None]
+    np.testing.assert_array_equal(intent.compile(chained_batches_and_a_scan).run(shapes={"M": M, "N": N, "K": K}), want)

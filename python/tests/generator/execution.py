@@ -29,8 +29,10 @@ class Outcome:
     @property
     def signature(self):
         """Equal for failures that look like one defect: the first line without places, names and numbers."""
-        if self.category in ("different values", "crash", "timeout"):
+        if self.category in ("different values", "timeout"):
             return self.category
+        if self.category == "crash":
+            return self.detail
         first = self.detail.splitlines()[0] if self.detail else ""
         return f"{self.category}: " + re.sub(r"\b[\w/]+\.(py|json)[:\d]*|\b[a-z]\d+\b|\d+", "", first)
 
@@ -79,7 +81,10 @@ def run(program: Program, folder) -> Outcome:
 
     text = source(program)
     limits = check(program)
-    kernel = load(text, folder)
+    try:
+        kernel = load(text, folder)
+    except Exception:
+        return Outcome("failed", "no Python module", traceback.format_exc())
     wanted = []
     try:
         interpreted = intent.interpret(kernel, seed=program.data_seed)

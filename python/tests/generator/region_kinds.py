@@ -36,6 +36,7 @@ def _number(value, dtype):
 def _record_fold(node, parts, context):
     (a,) = parts
     extent = _vector(a, node.params["dtype"])
+    require(not a.special)
     if node.params["part"] == "peak":
         return made(a.dtype, None, 100.0, a.error, a.exact, a.special)
     bound, error, exact = accumulate("sum", a, context.size(extent), a.dtype)

@@ -165,6 +165,7 @@ class Check(Context):
             self.env["view " + view.name] = self.outputs[view.name]
 
     def on_parallel(self, s, p):
+        require(s.bodies[0])
         outer, outer_skipped = dict(self.env), self.skipped
         touched = {inner.params["view"] for inner in _nested(s) if "view" in inner.params}
         # Inside, what other points write is not read, and buffers of the outside belong to no point.

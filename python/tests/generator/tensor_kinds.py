@@ -195,7 +195,7 @@ def _generic(node, parts, context):
     identity = 0 if kind == "sum" else 10**2
     bound, error, exact = accumulate(kind, a, count, a.dtype)
     if kind != "sum":
-        require(a.bound <= identity)
+        require(a.bound <= identity and not a.special)  # else the identity would not be neutral
         bound = identity
     return made(a.dtype, _kept(shape, axes, False), bound, error, exact, a.special)
 
@@ -215,7 +215,7 @@ def _scan(node, parts, context):
     require(axis < len(shape) and a.dtype != "bool" and a.dtype == node.params["dtype"])
     bound, error, exact = accumulate(kind, a, context.size(shape[axis]), a.dtype)
     if kind != "sum":
-        require(a.bound <= 100)
+        require(a.bound <= 100 and not a.special)
         bound = 100.0
     return made(a.dtype, shape, bound, error, exact, a.special)
 
@@ -301,6 +301,7 @@ def _fold(node, parts, context):
     shape = _tensor(a)
     require(len(shape) == 1 and a.dtype == node.params["dtype"] and a.dtype in ("f32", "f64", "i32", "i64") and a.bound <= 100)
     kind = FOLDS[node.params["name"]][0]
+    require(kind == "sum" or not a.special)
     bound, error, exact = accumulate(kind, a, context.size(shape[0]), a.dtype)
     return made(a.dtype, None, bound if kind == "sum" else 100.0, error, exact, a.special)
 
