@@ -104,7 +104,7 @@ void Codegen::emitScan(ScanOp op) {
   SmallVector<Root, 4> roots;
   for (Value value : op.getValues())
     roots.push_back({value, all});
-  Nest nest(*this, extents, roots);
+  Nest nest(*this, extents, roots, {}, /*bytes=*/4); // shifts across wider vectors are long code
   nest.setSkippable(skippableIn(*plan, op));
   LaneScan lanes(*this, op, nest.lanes());
   SmallVector<Buffer, 2> results;

@@ -202,14 +202,14 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     walks(facts.axesOf(op)[0]);
     for (AxisId id : facts.axesOf(op).drop_front()) // positions in a slice
       addClass(id);
-    // A reduction over a carry's axis inside its loop needs all members at once.
+    // A reduction or scan over a carry's axis inside its loop needs all members at once.
     for (unsigned i = 0; i < Carries(op).size(); ++i)
       for (AxisId carry : facts.carryAxes(op, i)) {
         addClass(carry);
         AxisId ordered = facts.passClass(op);
         for (const Demand &inner : group.demands.order)
           if (Operation *o = inner.first.getDefiningOp();
-              o && isReduction(o) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
+              o && (isReduction(o) || isa<kir::ScanOp>(o)) && llvm::is_contained(facts.freeAxes(inner), ordered) &&
               llvm::any_of(facts.axesOf(o), [&](AxisId a) { return facts.find(a) == facts.find(carry); }))
             group.complete.insert(facts.find(carry));
       }
