@@ -7,7 +7,6 @@ import multiprocessing
 import resource
 
 import numpy as np
-import pytest
 
 import intent
 import intent.language as I
