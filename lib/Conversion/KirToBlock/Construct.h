@@ -208,6 +208,7 @@ private:
   mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<Real> values);
   mlir::LogicalResult makeBuffers();
   mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
+  llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining);
   bool inStepWith(Effect *later, Effect *earlier);
   llvm::SmallVector<Demand> rootsOf(Effect *effect);
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);

@@ -63,12 +63,36 @@ LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batc
   return success();
 }
 
+// Effects of one `I.parallel` of which one uses what another gives are done iteration by iteration, as the author wrote
+// them, where the parallel axes are still to be walked.
+SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *> remaining) {
+  if (llvm::all_of(first->parallel, [&](AxisId id) { return lookup(facts.find(id)); })) return {};
+  SmallVector<Effect *> together;
+  for (Effect *other : remaining)
+    if (other->parallel == first->parallel) together.push_back(other);
+  bool depends = false;
+  for (Effect *a : together)
+    for (Effect *b : together)
+      depends |= a != b && dependsOn(facts, a, b);
+  if (!depends) together.clear();
+  return together;
+}
+
 LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pending) {
   SmallVector<Effect *> remaining(effects);
   while (!remaining.empty()) {
     SmallVector<Effect *> batch;
     SmallVector<AxisId> unbound;
+    bool iterations = false; // the batch is a whole iteration of an `I.parallel`
     auto gather = [&](Effect *first) { // with what one traversal can do together
+      batch = iterationOf(first, remaining);
+      iterations = !batch.empty();
+      unbound.clear();
+      if (iterations) {
+        for (AxisId id : first->parallel)
+          if (AxisId c = facts.find(id); !lookup(c) && !llvm::is_contained(unbound, c)) unbound.push_back(c);
+        return;
+      }
       batch = {first};
       unbound = unboundAxes(first);
       if (!first->isLeaf()) return;
@@ -90,6 +114,13 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       batch.clear();
       if (waits) continue;
       gather(first);
+      for (Effect *member : batch)
+        for (Effect *other : remaining)
+          waits |= !llvm::is_contained(batch, other) && llvm::find(effects, other) < llvm::find(effects, member) && mustFollow(facts, member, other);
+      if (waits) {
+        batch.clear();
+        continue;
+      }
       bool early = llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(facts, other, batch); });
       if (!early) break;
       batch.clear();
@@ -106,6 +137,13 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
     for (const Demand &demand : waiting)
       if (failed(secure(demand, batch, open))) return failure();
     Effect *first = batch[0];
+    if (iterations) {
+      SmallVector<Demand> roots;
+      for (Effect *effect : batch)
+        llvm::append_range(roots, rootsOf(effect));
+      if (failed(traverse({}, unbound, roots, [&] { return emit(batch, {}); }, first->op->getLoc()))) return failure();
+      continue;
+    }
     auto run = [&] { return runLoop(first->op, first); };
     if (first->isLeaf() ? failed(storeAll(batch, unbound)) : failed(traverse({}, unbound, rootsOf(first), run, first->op->getLoc())))
       return failure();
