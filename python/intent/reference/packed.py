@@ -93,13 +93,15 @@ def philox(seed, counter):
 
 
 def random_bits(seed, logical_counter, what="I.random.bits"):
-    key, counter = as_format(seed, U64, f"{what}: seed"), as_value(logical_counter)
+    key, counter = (as_format(seed, U64, f"{what}: seed") if isinstance(seed, int) else as_value(seed)), as_value(logical_counter)
+    if not key.format.is_integer or key.data.ndim:
+        raise LanguageError(f"{what}: seed: expected an integer scalar, got {describe(key)}")
     if not counter.format.is_integer:
         raise LanguageError(f"{what}: counters are integers, got {describe(counter)}")
     if counter.format.kind == "int" and (counter.data < 0).any():
         raise LanguageError(f"{what}: a counter is not negative, got {int(counter.data.min())}")
     broadcast_shape([key.data.shape, counter.data.shape])
-    return kind_of([key, counter])(np.asarray(philox(key.data, counter.data.astype(np.uint64))), U32)
+    return kind_of([key, counter])(np.asarray(philox(key.data.astype(np.uint64), counter.data.astype(np.uint64))), U32)
 
 
 def random_uniform(seed, logical_counter, dtype):

@@ -137,12 +137,14 @@ def operands(value, axis_count, what, acc_dtype):
 class Combiner:
     """An author's combine function on lanes of elements: all lanes at once where it bears that, else one by one."""
 
-    def __init__(self, combine, structure, identity, tensors, combine_operands, what):
+    def __init__(self, combine, structure, identity, tensors, combine_operands, kept, what):
+        """`kept`: the shape of the axes that stay; a tensor among the operands has it, and a lane sees its element."""
         if not callable(combine):
             raise LanguageError(f"{what}: expected an @intent.fn or an operation of the language, got {describe(combine)}")
         if not isinstance(combine_operands, tuple):
             raise LanguageError(f"combine_operands: expected a tuple, got {describe(combine_operands)}")
-        self.combine, self.structure, self.operands = combine, structure, combine_operands
+        self.combine, self.structure = combine, structure
+        self.operands = [self._captured(operand, kept) for operand in combine_operands]
         self.formats = [t.format for t in tensors]
         if not same_structure(structure, identity):
             raise LanguageError(f"identity: expected the structure of {describe(structure)}, got {describe(identity)}")
@@ -154,21 +156,41 @@ class Combiner:
         self.kinds = [type(part) for part in self.identity]
         self.together = Tensor not in self.kinds
 
+    @staticmethod
+    def _captured(operand, kept):
+        """A scalar as it is; of a tensor, one element for each lane of the kept axes."""
+        if not isinstance(operand, Tensor):
+            return operand
+        if broadcast_shape([operand.data.shape, kept]) != kept:
+            raise LanguageError(f"combine_operands: expected a scalar or a tensor of the kept axes {list(kept)}, got {describe(operand)}")
+        return Tensor(np.broadcast_to(operand.data, kept).reshape(-1), operand.format)
+
+    def _seen(self, lanes, at=None):
+        """The operands as `lanes` lanes see them, or as lane `at` does: lanes run over the kept axes, then over pairs."""
+        for operand in self.operands:
+            if not isinstance(operand, Tensor):
+                yield operand
+                continue
+            data = np.repeat(operand.data, lanes // len(operand.data))
+            yield Scalar(data if at is None else np.asarray(data[at]), operand.format)
+
     def __call__(self, left, right):
         """Combines lanes: each side is a list of one array of lanes a component."""
         lanes = len(left[0])
         if self.together and lanes:
             try:
-                return self._apply([Scalar(d, f) for d, f in zip(left, self.formats)], [Scalar(d, f) for d, f in zip(right, self.formats)], lanes)
+                return self._apply([Scalar(d, f) for d, f in zip(left, self.formats)], [Scalar(d, f) for d, f in zip(right, self.formats)], lanes,
+                                   self._seen(lanes))
             except Divergence:
                 self.together = False
         results = [self._apply([k(np.asarray(d[i]), f) for k, d, f in zip(self.kinds, left, self.formats)],
-                               [k(np.asarray(d[i]), f) for k, d, f in zip(self.kinds, right, self.formats)], 1) for i in range(lanes)]
+                               [k(np.asarray(d[i]), f) for k, d, f in zip(self.kinds, right, self.formats)], 1, self._seen(lanes, i))
+                   for i in range(lanes)]
         return [np.array([r[c][0] for r in results], f.storage) for c, f in enumerate(self.formats)]
 
-    def _apply(self, left, right, lanes):
+    def _apply(self, left, right, lanes, operands):
         with current().without_effects():
-            result = self.combine(rebuilt(self.structure, left), rebuilt(self.structure, right), *self.operands)
+            result = self.combine(rebuilt(self.structure, left), rebuilt(self.structure, right), *operands)
         if not same_structure(self.structure, result):
             raise LanguageError(f"combine result: expected the structure of {describe(self.structure)}, got {describe(result)}")
         parts = [as_format(part, f, "combine result") for part, f in zip(leaves(result), self.formats)]
@@ -183,9 +205,9 @@ def reduce(value, axis, identity, combine, combine_operands, acc_dtype):
     tensors = operands(value, None, "I.reduce", acc_dtype)
     rank = tensors[0].data.ndim
     axes = axes_of(axis, rank)
-    combiner = Combiner(combine, value, identity, tensors, combine_operands, "I.reduce")
     rest = [a for a in range(rank) if a not in axes]
     shape = tuple(tensors[0].data.shape[a] for a in rest)
+    combiner = Combiner(combine, value, identity, tensors, combine_operands, shape, "I.reduce")
     lanes = int(np.prod(shape, dtype=np.int64))
     flat = [t.data.transpose(*rest, *axes).reshape(lanes, int(np.prod([t.data.shape[a] for a in axes], dtype=np.int64))) for t in tensors]
     count = flat[0].shape[1]
@@ -210,9 +232,9 @@ def scan(value, axis, identity, combine, combine_operands, inclusive, reverse, a
     """Elements meet one after the other, in member order; the accumulated operand stands first."""
     tensors = operands(value, None, "I.scan", acc_dtype)
     axis = one_axis(axis, tensors[0].data.ndim)
-    combiner = Combiner(combine, value, identity, tensors, combine_operands, "I.scan")
     moved = [np.moveaxis(t.data, axis, 0) for t in tensors]
     count, shape = moved[0].shape[0], moved[0].shape[1:]
+    combiner = Combiner(combine, value, identity, tensors, combine_operands, shape, "I.scan")
     lanes = int(np.prod(shape, dtype=np.int64))
     flat = [m.reshape(count, lanes) for m in moved]
     results = [np.empty((count, lanes), t.format.storage) for t in tensors]
