@@ -30,7 +30,7 @@ struct RowBinding {
 
 struct Violation {
   llvm::StringRef rule;
-  std::string reason;            // expected and actual
+  std::string reason;           // expected and actual
   block::FragmentType fragment; // that is too large; null where the rule is about something else
 };
 

@@ -38,7 +38,7 @@ struct Scope {
   std::map<AxisId, Binding> bindings;
   std::map<Demand, Real, DemandLess> memo;
   llvm::DenseMap<const Index *, Real> indices;
-  std::vector<Running> running;                               // carried by the loop that this scope is the body of
+  std::vector<Running> running;                                 // carried by the loop that this scope is the body of
   std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept; // in instance workspace, over these classes
   std::map<Demand, mlir::Value, DemandLess> keptIn;
   std::optional<Real> active; // lanes of a `while` that are still running
@@ -227,12 +227,12 @@ private:
   llvm::ArrayRef<mlir::Attribute> privates;
   mlir::OpBuilder builder;
   std::vector<std::unique_ptr<Scope>> scopes;
-  Scope *current = nullptr;   // where values go
-  Scope *innermost = nullptr; // the scope under construction; `current` is it or an ancestor
-  DemandSet needed;           // every demand of the group
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
-  std::map<AxisId, mlir::Value> tileOf;             // program axis -> which of its tiles this instance has
-  mlir::Value worker;                               // which of the instances that share an axis out
+  Scope *current = nullptr;                                    // where values go
+  Scope *innermost = nullptr;                                  // the scope under construction; `current` is it or an ancestor
+  DemandSet needed;                                            // every demand of the group
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;            // of the kernel -> their workspace
+  std::map<AxisId, mlir::Value> tileOf;                        // program axis -> which of its tiles this instance has
+  mlir::Value worker;                                          // which of the instances that share an axis out
   const std::map<Demand, Slots, DemandLess> *handed = nullptr; // what the last of them finishes
 };
 

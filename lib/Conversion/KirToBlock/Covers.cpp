@@ -132,7 +132,8 @@ void Assignment::shareOut(AxisId id, Group &group, Variant &variant) {
 
 // Classes that a resident variant holds at once: what several traversals walk, and what a loop's body needs whole.
 bool Assignment::isResident(const GroupFacts &g, AxisId id) {
-  if (g.split == id || llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) || facts.sliceOwner(id))
+  if (g.split == id || llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) ||
+      facts.sliceOwner(id))
     return false;
   if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
   if (g.complete.contains(id)) return true;

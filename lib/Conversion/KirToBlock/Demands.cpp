@@ -426,7 +426,8 @@ unsigned Facts::depth(const Demand &demand, AxisId id) {
   for (const Demand &child : children(demand))
     result = std::max(result, depth(child, id));
   Operation *op = demand.first.getDefiningOp();
-  bool finished = op && (isReduction(op) || isa<RegionFoldOp>(op) || (isa<RegionScanOp>(op) && Carries(op).numberOf(demand.first)) || (isRunning(demand) && !isInStep(demand)));
+  bool finished = op && (isReduction(op) || isa<RegionFoldOp>(op) || (isa<RegionScanOp>(op) && Carries(op).numberOf(demand.first)) ||
+                         (isRunning(demand) && !isInStep(demand)));
   if (finished && llvm::any_of(axesOf(op), [&](AxisId a) { return find(a) == id; })) ++result;
   return depthOf[demand][id] = result;
 }

@@ -172,7 +172,8 @@ LogicalResult Construction::makeBuffers() {
       known &= add(facts.axis(id).extent);
     for (kir::ExtentAttr extent : kir::shapeOf(view.getType()))
       known &= add(extent);
-    if (!known) return emitError(view.getLoc(), "shared gpu: a buffer's extent, or that of a loop it is private to, is not known at launch");
+    if (!known)
+      return emitError(view.getLoc(), "shared gpu: a buffer's extent, or that of a loop it is private to, is not known at launch");
     std::string name = "buffer";
     if (auto author = dyn_cast<NameLoc>(view.getLoc())) name = author.getName().str();
     buffers[view] = workspace(name, kir::elementType(view.getType()), shape, /*zeroed=*/false);
@@ -222,7 +223,8 @@ bool Construction::isReadLater(Effect *effect) {
   };
   for (Effect *other : group.effects)
     for (const Access &access : facts.accessesOf(other))
-      if (!access.write && access.view == viewOf(effect->op) && follows(access.op) && !facts.areDisjoint(access.coordinates, at)) return true;
+      if (!access.write && access.view == viewOf(effect->op) && follows(access.op) && !facts.areDisjoint(access.coordinates, at))
+        return true;
   return false;
 }
 
@@ -329,7 +331,8 @@ LogicalResult Construction::performAtomic(Effect *effect) {
     know(exchange.getOld(), old);
     auto asBits = [&](Value v) -> Value { // floats compare as the bits they are
       auto number = dyn_cast<FloatType>(elementType(v.getType()));
-      return number ? BitcastOp::create(builder, loc, withElement(v.getType(), builder.getIntegerType(number.getWidth())), v).getResult() : v;
+      return number ? BitcastOp::create(builder, loc, withElement(v.getType(), builder.getIntegerType(number.getWidth())), v).getResult()
+                    : v;
     };
     Type flags = withElement(old.getType(), builder.getI1Type());
     know(exchange.getSuccess(), CompareOp::create(builder, loc, flags, ComparePredicate::Eq, asBits(old), asBits(expected)));
@@ -338,7 +341,8 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   auto atomic = cast<kir::AtomicOp>(op);
   Real value;
   Type element = kir::elementType(viewOf(op).getType());
-  value = values->empty() ? constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc) : values->front();
+  value = values->empty() ? constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc)
+                          : values->front();
   Value operand = align(value, at->axes, loc);
   Value old = AtomicOp::create(builder, loc, operand.getType(), atomic.getKind(), atomic.getOrder(), operand, memory,
                                valuesOf(at->coordinates), valuesOf(at->valid), coordinateAxes, validAxes);
@@ -377,7 +381,8 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
         if (llvm::is_contained(loops, id)) whole.push_back(id);
       bool replaced = !whole.empty() && llvm::any_of(batch, [&](Effect *writer) {
         Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
-        if (write.view != access.view || facts.order(read) > facts.order(writer->op) || facts.areDisjoint(write.coordinates, access.coordinates))
+        if (write.view != access.view || facts.order(read) > facts.order(writer->op) ||
+            facts.areDisjoint(write.coordinates, access.coordinates))
           return false;
         return llvm::any_of(loops, [&](AxisId id) { return !meetOnlyAtOnePosition(facts, access, write, id); });
       });

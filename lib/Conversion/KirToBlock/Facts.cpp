@@ -83,8 +83,7 @@ void Facts::createAxes() {
     else if (isa<BufferOp>(op)) {
       for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
         if (isa<ParallelOp>(scope)) own.insert(own.begin(), opAxes[scope].begin(), opAxes[scope].end());
-    } else if (isa<WhileOp>(op))
-      over(Axis::While, ExtentAttr::atom(op->getContext(), "?passes" + std::to_string(places[op])));
+    } else if (isa<WhileOp>(op)) over(Axis::While, ExtentAttr::atom(op->getContext(), "?passes" + std::to_string(places[op])));
     else if (auto fold = dyn_cast<RegionFoldOp>(op)) {
       slice(fold.getSliceAttr());
       for (Axis::Kind kind : {Axis::Folded, Axis::Chunk})
@@ -398,7 +397,8 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
       if (term->kind == Index::Axis) // a position in a slice behind the slice's start is one in the source
         if (Operation *owner = sliceOwner(term->axis))
           for (auto [other, factor] : llvm::zip_equal(node->operands, node->coefficients))
-            if (other->kind == Index::Axis && other->axis == passClass(owner) && factor == coefficient) b = std::pair(constant(0), constant(0));
+            if (other->kind == Index::Axis && other->axis == passClass(owner) && factor == coefficient)
+              b = std::pair(constant(0), constant(0));
       if (!b) return std::nullopt;
       low = low + (coefficient > 0 ? b->first : b->second) * constant(coefficient);
       high = high + (coefficient > 0 ? b->second : b->first) * constant(coefficient);

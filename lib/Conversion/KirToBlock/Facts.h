@@ -213,7 +213,7 @@ private:
   llvm::StringMap<mlir::Value> atoms;
   llvm::StringMap<mlir::Operation *> slices;
   AxisId slot = 0;
-  llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards; // read -> the whole write it sees
+  llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards;                             // read -> the whole write it sees
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> versionLoops; // read -> loops that change its view
   llvm::DenseMap<mlir::Operation *, unsigned> places;
   std::map<Demand, llvm::SmallVector<Demand>, DemandLess> childrenOf;

@@ -12,7 +12,7 @@ struct GroupFacts {
   llvm::SetVector<AxisId> classes, reduced, contracted, uniform, ordered, complete, revisited;
   llvm::SetVector<AxisId> running; // classes that scans, folds and region scans walk in order
   llvm::SmallVector<AxisId> program;
-  std::optional<AxisId> split;           // the reduced class that instances share out
+  std::optional<AxisId> split;         // the reduced class that instances share out
   AxisId lhsFree = ~0u, rhsFree = ~0u; // the lane axes of the group's contractions
   llvm::SetVector<AxisId> dense;       // classes on the last axis of some load or store
 };

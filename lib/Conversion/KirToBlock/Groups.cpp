@@ -82,7 +82,8 @@ bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisI
 
 // Iterations of one `I.parallel` do not conflict: what the author writes in one is not touched by another.
 static bool apartByContract(Facts &facts, const Access &a, const Access &b, AxisId id) {
-  return llvm::any_of(a.effect->parallel, [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b.effect->parallel, axis); });
+  return llvm::any_of(a.effect->parallel,
+                      [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b.effect->parallel, axis); });
 }
 
 SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &combined) {

@@ -171,7 +171,8 @@ FailureOr<Real> Construction::finished(const Demand &demand) {
     carries.push_back(align(identity, kept, loc));
   Scope *home = current, *outer = innermost;
   Value workers = ParamOp::create(builder, loc, builder.getIndexType(), group.workers);
-  auto loop = scf::ForOp::create(builder, loc, indexConstant(0, loc).value, workers, indexConstant(lanes ? scalarLanes : 1, loc).value, carries);
+  auto loop =
+      scf::ForOp::create(builder, loc, indexConstant(0, loc).value, workers, indexConstant(lanes ? scalarLanes : 1, loc).value, carries);
   ::mlir::Block *body = loop.getBody();
   if (!body->empty()) body->back().erase();
   Scope *scope = addScope(body, loop);

@@ -26,7 +26,9 @@ SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(Operation *op) {
       if (auto argument = dyn_cast<BlockArgument>(inner.first))
         if (auto carry = Carries::of(argument); carry && carry->first == op) uses[i].insert(carry->second);
   };
-  auto pull = [&](Value v, unsigned i) { return Demand(v, isa<KirTensorType>(v.getType()) ? facts.carryCoordinates(op, i) : Coordinates()); };
+  auto pull = [&](Value v, unsigned i) {
+    return Demand(v, isa<KirTensorType>(v.getType()) ? facts.carryCoordinates(op, i) : Coordinates());
+  };
   for (unsigned i = 0; i < count; ++i) {
     add(pull(loop.inits()[i], i), i);
     add(pull(loop.next(i), i), i);

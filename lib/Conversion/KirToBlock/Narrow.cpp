@@ -146,10 +146,12 @@ SmallVector<Bound> boundsOf(Facts &facts, RegionFoldOp fold, const DemandSet &de
   llvm::DenseMap<Operation *, bool> proven;
   for (const Demand &demand : demands.order) {
     auto compare = demand.first.getDefiningOp<CompareOp>();
-    if (!compare || !fold.getSummarize().isAncestor(compare->getParentRegion()) || !elementType(compare.getLhs().getType()).isIndex()) continue;
+    if (!compare || !fold.getSummarize().isAncestor(compare->getParentRegion()) || !elementType(compare.getLhs().getType()).isIndex())
+      continue;
     auto at = [&](Value v) { return isa<KirTensorType>(v.getType()) ? demand.second : Coordinates(); };
     // position * pace + rest, compared with zero
-    const Index *difference = facts.index.sub(facts.indexOf(compare.getLhs(), at(compare.getLhs())), facts.indexOf(compare.getRhs(), at(compare.getRhs())));
+    const Index *difference =
+        facts.index.sub(facts.indexOf(compare.getLhs(), at(compare.getLhs())), facts.indexOf(compare.getRhs(), at(compare.getRhs())));
     std::optional<int64_t> pace = facts.index.coefficientOf(difference, chunk);
     if (pace != 1 && pace != -1) continue;
     const Index *rest = facts.index.sub(difference, facts.index.mul(facts.index.constant(*pace), facts.index.axis(chunk)));

@@ -202,7 +202,8 @@ FailureOr<Real> Construction::runningScan(const Demand &demand) {
       types.push_back(operands.back().getType());
       neutral.push_back(identity.value);
     }
-    auto fragment = block::ScanOp::create(builder, loc, types, operands, neutral, uint64_t(llvm::find(axes, id) - axes.begin()), scan.getReverse());
+    auto fragment =
+        block::ScanOp::create(builder, loc, types, operands, neutral, uint64_t(llvm::find(axes, id) - axes.begin()), scan.getReverse());
     if (failed(fillCombine(fragment.getCombine(), scan.getCombine(), *identities, *captured, loc))) return failure();
     for (auto [result, value] : llvm::zip_equal(results, fragment.getResults())) {
       result = Real();
@@ -385,8 +386,7 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
       walked.push_back(id);
       walkable &= group.covers.count(id) && facts.axis(id).kind != Axis::Ordered;
     }
-  if (!walkable)
-    return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
+  if (!walkable) return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
   SmallVector<ExprAttr> shape;
   for (auto &[number, count] : instanceOf(own))
     shape.push_back(count);

@@ -83,7 +83,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
   while (!remaining.empty()) {
     SmallVector<Effect *> batch;
     SmallVector<AxisId> unbound;
-    bool iterations = false; // the batch is a whole iteration of an `I.parallel`
+    bool iterations = false;           // the batch is a whole iteration of an `I.parallel`
     auto gather = [&](Effect *first) { // with what one traversal can do together
       batch = iterationOf(first, remaining);
       iterations = !batch.empty();
@@ -116,12 +116,14 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       gather(first);
       for (Effect *member : batch)
         for (Effect *other : remaining)
-          waits |= !llvm::is_contained(batch, other) && llvm::find(effects, other) < llvm::find(effects, member) && mustFollow(facts, member, other);
+          waits |= !llvm::is_contained(batch, other) && llvm::find(effects, other) < llvm::find(effects, member) &&
+                   mustFollow(facts, member, other);
       if (waits) {
         batch.clear();
         continue;
       }
-      bool early = llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(facts, other, batch); });
+      bool early =
+          llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(facts, other, batch); });
       if (!early) break;
       batch.clear();
     }

@@ -1,7 +1,6 @@
 // Realisation of values: scopes, index expressions, accesses, element-wise work.
 #include "Construct.h"
 
-#include "intent/Target/Capabilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -268,111 +267,6 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
   return result;
 }
 
-//===- accesses ----------------------------------------------------------------------------------------===//
-
-Value Construction::memoryOf(Value view) {
-  if (auto argument = dyn_cast<BlockArgument>(view)) return program.getBody().getArgument(argument.getArgNumber());
-  return buffers.lookup(view);
-}
-
-Value Construction::workspace(const Twine &name, Type element, ArrayRef<ExprAttr> shape, bool zeroed) {
-  SmallVector<Attribute> all;
-  if (ArrayAttr known = program.getWorkspacesAttr()) all.assign(known.begin(), known.end());
-  auto taken = [&](StringRef candidate) {
-    return llvm::any_of(all, [&](Attribute space) { return cast<WorkspaceAttr>(space).getName() == candidate; });
-  };
-  std::string unique = name.str();
-  for (unsigned i = 2; taken(unique); ++i)
-    unique = (name + std::to_string(i)).str();
-  all.push_back(WorkspaceAttr::get(builder.getContext(), builder.getStringAttr(unique), element, shape, zeroed));
-  program.setWorkspacesAttr(builder.getArrayAttr(all));
-  return program.getBody().addArgument(block::ViewType::get(builder.getContext(), element, shape.size()),
-                                       NameLoc::get(builder.getStringAttr(unique), facts.kernel.getLoc()));
-}
-
-FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, bool authored,
-                                                       ArrayRef<Real> others, Location loc) {
-  Accessed result;
-  bool reported = authored && program->getParentOfType<ModuleOp>()->hasAttr(checkedAttributeName);
-  for (AxisId id : facts.privateAxes(view)) { // each iteration has a buffer of its own
-    FailureOr<Real> at = realiseIndex(facts.position(id), loc);
-    if (failed(at)) return failure();
-    result.coordinates.push_back(*at);
-  }
-  for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(view.getType()))) {
-    FailureOr<Real> real = realiseIndex(at, loc);
-    if (failed(real)) return failure();
-    result.coordinates.push_back(*real);
-    if (reported || facts.isWithin(at, extent)) continue; // else guarded
-    if (!facts.isNonNegative(at)) result.valid.push_back(compare(ComparePredicate::Ge, *real, indexConstant(0, loc), loc));
-    FailureOr<Real> size = realiseIndex(facts.index.extent(extent), loc);
-    if (failed(size)) return failure();
-    result.valid.push_back(compare(ComparePredicate::Lt, *real, *size, loc));
-  }
-  finish(result, others, loc);
-  return result;
-}
-
-// The axes of an access follow from everything that takes part in it; their padding is not active.
-void Construction::finish(Accessed &access, ArrayRef<Real> others, Location loc) {
-  Reals all(access.coordinates);
-  llvm::append_range(all, access.valid);
-  llvm::append_range(all, others);
-  access.axes = unite(all);
-  for (AxisId id : access.axes)
-    if (std::optional<Real> valid = validity(id, loc)) access.valid.push_back(*valid);
-}
-
-static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
-  SmallVector<Value> values;
-  for (const Real &real : reals)
-    values.push_back(real.value);
-  return values;
-}
-
-FailureOr<Real> Construction::loadAt(Value memory, Type element, const Accessed &at, Location loc) {
-  TypedAttr zero = isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0);
-  Real fill = constant(zero, loc), result;
-  result.axes = at.axes;
-  result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at.axes)), memory, valuesOf(at.coordinates),
-                                valuesOf(at.valid), fill.value, alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
-  result.zero.insert(at.axes.begin(), at.axes.end());
-  return result;
-}
-
-FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coordinates) {
-  Location loc = read.getLoc();
-  Reals valid;
-  if (Value condition = read.getValid()) {
-    FailureOr<Real> real = realise({condition, isa<KirTensorType>(condition.getType()) ? Coordinates(coordinates) : Coordinates()});
-    if (failed(real)) return failure();
-    valid.push_back(*real);
-  }
-  // A read under a condition is made for lanes where the condition does not hold, too; and a scan may look one member
-  // beyond the ends of what it runs over.
-  bool authored = !read->getParentOfType<kir::IfOp>() && !read->getParentOfType<kir::WhileOp>();
-  if (isa<KirTensorType>(read.getType()))
-    for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType())))
-      authored &= facts.isWithin(at, extent);
-  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), authored, valid, loc);
-  if (failed(at)) return failure();
-  llvm::append_range(at->valid, valid);
-  return loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);
-}
-
-// All of the conditions, outermost first; a scalar true for none.
-FailureOr<Real> Construction::conjunction(ArrayRef<Condition> conditions, Location loc) {
-  std::optional<Real> all;
-  for (const Condition &condition : conditions) {
-    FailureOr<Real> real = realise({condition.value, {}});
-    if (failed(real)) return failure();
-    Real holds = *real;
-    if (condition.negated) holds.value = UnaryOp::create(builder, loc, real->value.getType(), UnaryKind::Not, real->value, false, false);
-    all = all ? binary(BinaryKind::And, *all, holds, loc) : holds;
-  }
-  return all ? *all : constant(builder.getBoolAttr(true), loc);
-}
-
 //===- element-wise work -------------------------------------------------------------------------------===//
 
 FailureOr<Real> Construction::elementWise(Operation *op, Reals operands) {
@@ -460,8 +354,7 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   }
   if (isReduction(op)) return structured(demand);
   if (isEffect(op)) {
-    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op)
-                                                     : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
+    SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op) : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
     if (own[0] != coordinates) return elsewhere({value, own[0]}, demand);
     return op->emitError("shared gpu: the result of this effect is needed by work that is not done in step with it");
   }

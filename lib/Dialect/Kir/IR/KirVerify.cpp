@@ -8,7 +8,6 @@ using namespace mlir;
 using namespace intent;
 using namespace intent::kir;
 
-
 //===- kernel ------------------------------------------------------------------------------------------===//
 
 namespace {
