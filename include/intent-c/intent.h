@@ -55,6 +55,10 @@ INTENT_EXPORT const char *intent_host_build_info(void);
 // reason copied to `error` (null-terminated, cut to `error_size`).
 INTENT_EXPORT intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row, char *error, size_t error_size);
 
+// Names a folder in which compiled objects of this kernel are kept for other processes; it is made when the first is
+// written, holds 1 MiB at most, and what is wrong with it only costs time. Before the first launch.
+INTENT_EXPORT void intent_host_keep_objects(intent_host_kernel *kernel, const char *folder);
+
 // Generates the code that a launch with these arguments would run, and runs nothing. 1 if it is new, 0 if an earlier call
 // made it, -1 on failure with the reason in `error`.
 INTENT_EXPORT int32_t intent_host_prepare(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,

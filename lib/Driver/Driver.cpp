@@ -76,8 +76,8 @@ static LogicalResult compile(Compilation &c) {
   if (StringRef provider = c.target.getProvider(); providerStages(provider).empty() && provider != "host")
     return emitError(UnknownLoc::get(&c.context)) << "provider surface: this version has no programs for target '" << provider << "'";
   if (c.request.check && c.target.getProvider() != "host")
-    return emitError(UnknownLoc::get(&c.context))
-           << "provider surface: expected target 'host' for checked programs (option check), got '" << c.target.getProvider().getValue() << "'";
+    return emitError(UnknownLoc::get(&c.context)) << "provider surface: expected target 'host' for checked programs (option check), got '"
+                                                  << c.target.getProvider().getValue() << "'";
   if (failed(runStages(c, remainingBlockStages(*c.module)))) return failure();
   c.result.fields["mlir"] = printModule(*c.module);
   if (c.request.emit == Emit::Source) {

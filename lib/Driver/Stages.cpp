@@ -71,9 +71,12 @@ static LogicalResult materialize(Compilation &c) {
 static LogicalResult tritonLegalize(Compilation &c) { return triton::legalizeForTriton(*c.module); }
 static LogicalResult tritonVerify(Compilation &c) { return triton::verifyForTriton(*c.module); }
 static LogicalResult tritonSerialize(Compilation &c) {
-  FailureOr<std::string> text = triton::serializeToTriton(*c.module);
-  if (succeeded(text)) c.source = std::move(*text);
-  return text;
+  FailureOr<triton::SourceText> made = triton::serializeToTriton(*c.module);
+  if (failed(made)) return failure();
+  c.source = std::move(made->text);
+  for (const triton::SourceLine &line : made->lines)
+    c.lineMap.push_back(llvm::json::Object{{"line", int64_t(line.line)}, {"file", line.file}, {"author_line", int64_t(line.author)}});
+  return success();
 }
 
 //===- table of contents -------------------------------------------------------------------------------===//

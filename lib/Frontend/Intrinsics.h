@@ -14,7 +14,7 @@ struct Intrinsic {
   llvm::StringRef path;      // "reduce.sum"
   llvm::StringRef signature; // "value, *, axis, keepdims=": names in order; "=" marks an optional one; after "*" keyword-only
   Handler handler;
-  int kind = -1;             // UnaryKind or BinaryKind of element-wise functions, AtomicKind
+  int kind = -1; // UnaryKind or BinaryKind of element-wise functions, AtomicKind
 };
 
 /// The operation of that path; null if there is none.

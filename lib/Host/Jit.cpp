@@ -1,5 +1,6 @@
 #include "Jit.h"
 
+#include "ObjectStore.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
@@ -20,7 +21,7 @@ float __extendhfsf2(_Float16);
 
 namespace intent::host {
 
-NativeCode::~NativeCode() { consumeError(tracker->remove()); }
+NativeCode::~NativeCode() { consumeError(library.getExecutionSession().removeJITDylib(library)); }
 
 Expected<Jit *> Jit::get() {
   // Never destroyed: worker threads may still be in its code when the process ends.
@@ -110,17 +111,30 @@ Error Jit::prepare(Module &module) {
   return Error::success();
 }
 
-std::string Jit::uniqueName() { return "intent_host_" + std::to_string(names++); }
+Expected<std::unique_ptr<MemoryBuffer>> Jit::object(Module &module, StringRef objects) {
+  std::string machineText = builder->getTargetTriple().str() + " " + builder->getCPU() + " " + builder->getFeatures().getString();
+  ObjectStore store(objects, module, machineText);
+  if (std::unique_ptr<MemoryBuffer> known = store.load()) return known;
+  if (Error error = prepare(module)) return error;
+  auto target = machine();
+  if (!target) return target.takeError();
+  auto made = orc::SimpleCompiler(**target)(module);
+  if (made) store.save(**made);
+  return made;
+}
 
-Expected<std::unique_ptr<NativeCode>> Jit::compile(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context, StringRef entry) {
-  orc::ResourceTrackerSP tracker = jit->getMainJITDylib().createResourceTracker();
-  if (Error error = jit->addIRModule(tracker, orc::ThreadSafeModule(std::move(module), std::move(context)))) return error;
-  auto address = jit->lookup(entry);
-  if (!address) {
-    consumeError(tracker->remove());
-    return address.takeError();
-  }
-  return std::make_unique<NativeCode>(std::move(tracker), address->toPtr<NativeFunction>());
+Expected<std::unique_ptr<NativeCode>> Jit::compile(Module &module, StringRef entry, StringRef objects) {
+  auto made = object(module, objects);
+  if (!made) return made.takeError();
+  auto library = jit->createJITDylib("intent_host_" + std::to_string(names++));
+  if (!library) return library.takeError();
+  auto code = std::make_unique<NativeCode>(*library, nullptr);
+  library->addToLinkOrder(jit->getMainJITDylib());
+  if (Error error = jit->addObjectFile(*library, std::move(*made))) return error;
+  auto address = jit->lookup(*library, entry);
+  if (!address) return address.takeError();
+  code->entry = address->toPtr<NativeFunction>();
+  return code;
 }
 
 Expected<std::string> Jit::print(Module &module, Form form) {

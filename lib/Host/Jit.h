@@ -11,15 +11,15 @@ namespace intent::host {
 /// frame, first instance, end of instances, arena: see HostFunction.
 using NativeFunction = void (*)(const int64_t *, int64_t, int64_t, char *);
 
-/// Native code with its memory; removed with the last reference.
+/// Native code with its memory, in a library of its own; removed with the last reference.
 class NativeCode {
 public:
-  explicit NativeCode(llvm::orc::ResourceTrackerSP tracker, NativeFunction entry) : entry(entry), tracker(std::move(tracker)) {}
+  explicit NativeCode(llvm::orc::JITDylib &library, NativeFunction entry) : entry(entry), library(library) {}
   ~NativeCode();
   NativeFunction entry;
 
 private:
-  llvm::orc::ResourceTrackerSP tracker;
+  llvm::orc::JITDylib &library;
 };
 
 enum class Form { Llvm, Assembly };
@@ -31,13 +31,14 @@ public:
   const block::CpuFacts &cpu() const { return facts; }
   /// Data layout, triple and target attributes, then LLVM's optimisation pipeline.
   llvm::Error prepare(llvm::Module &module);
-  llvm::Expected<std::unique_ptr<NativeCode>> compile(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
-                                                      llvm::StringRef entry);
+  /// Code of a module as translation made it. `objects` is a folder that keeps what was compiled for machines like this
+  /// one, in files named after the module's text; empty for none. What is wrong with it only costs time.
+  llvm::Expected<std::unique_ptr<NativeCode>> compile(llvm::Module &module, llvm::StringRef entry, llvm::StringRef objects);
   llvm::Expected<std::string> print(llvm::Module &module, Form form);
-  std::string uniqueName();
 
 private:
   Jit() = default;
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object(llvm::Module &module, llvm::StringRef objects);
   llvm::Error initialise();
   llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machine();
 

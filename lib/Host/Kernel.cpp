@@ -267,19 +267,19 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
     for (auto space : workspaces.getAsRange<WorkspaceAttr>())
       made->spaces.push_back({space.getName(), space.getShape(), storageBytes(space.getElement()), space.getZeroed()});
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  std::string name = (*jit)->uniqueName();
+  static constexpr llvm::StringLiteral name = "intent_host_kernel";
   FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext, checked);
   if (failed(function)) return diagnostics.error("code generation failed");
-  if (llvm::Error error = (*jit)->prepare(*function->module)) return error;
   made->arenaBytes = function->arenaBytes;
   made->accesses = std::move(function->accesses);
   if (form) {
+    if (llvm::Error error = (*jit)->prepare(*function->module)) return error;
     llvm::Expected<std::string> printed = (*jit)->print(*function->module, *form);
     if (!printed) return printed.takeError();
     *text = std::move(*printed);
     return made;
   }
-  llvm::Expected<std::unique_ptr<NativeCode>> code = (*jit)->compile(std::move(function->module), std::move(llvmContext), name);
+  llvm::Expected<std::unique_ptr<NativeCode>> code = (*jit)->compile(*function->module, name, objects);
   if (!code) return code.takeError();
   made->code = std::move(*code);
   return made;

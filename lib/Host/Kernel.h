@@ -24,6 +24,7 @@ public:
   llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments, Fault &fault);
   llvm::Expected<std::string> emit(Form form, llvm::ArrayRef<intent_host_argument> arguments);
   std::string emitted; ///< the text of the last emit
+  std::string objects; ///< the folder that keeps compiled objects; empty for none
 
 private:
   /// What decides which code a call runs: variant, coverage values, known strides.

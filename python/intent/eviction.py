@@ -71,6 +71,14 @@ def stage(base: Path, size: int) -> Path:
     return base / name
 
 
+def grow(directory, size: int) -> None:
+    """Counts `size` bytes that an entry may grow by after it was published. A cache that cannot be written counts nothing."""
+    with contextlib.suppress(OSError), _usage(Path(directory).parent.parent) as ledger:
+        total = ledger.read()
+        if total is not None:
+            ledger.write(total + size)
+
+
 def mark_used(directory: Path) -> None:
     """Records that an entry is in use now. A directory that cannot be written keeps its time."""
     with contextlib.suppress(OSError):

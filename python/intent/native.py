@@ -137,6 +137,7 @@ def host_library():
     library.intent_host_load.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t]
     library.intent_host_load.restype = ctypes.c_void_p
     library.intent_host_build_info.restype = ctypes.c_char_p
+    library.intent_host_keep_objects.argtypes, library.intent_host_keep_objects.restype = [ctypes.c_void_p, ctypes.c_char_p], None
     library.intent_host_prepare.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     library.intent_host_prepare.restype = ctypes.c_int32
     library.intent_host_launch.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]

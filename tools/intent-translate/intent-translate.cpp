@@ -11,9 +11,9 @@ int main(int argc, char **argv) {
       [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
         if (mlir::failed(intent::triton::legalizeForTriton(module)) || mlir::failed(intent::triton::verifyForTriton(module)))
           return mlir::failure();
-        mlir::FailureOr<std::string> text = intent::triton::serializeToTriton(module);
-        if (mlir::failed(text)) return mlir::failure();
-        os << *text;
+        mlir::FailureOr<intent::triton::SourceText> made = intent::triton::serializeToTriton(module);
+        if (mlir::failed(made)) return mlir::failure();
+        os << made->text;
         return mlir::success();
       },
       [](mlir::DialectRegistry &registry) { registry.insert<intent::block::BlockDialect, mlir::scf::SCFDialect>(); });

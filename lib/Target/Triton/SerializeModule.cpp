@@ -168,12 +168,13 @@ FailureOr<std::string> KernelSerializer::run() {
   return out.take();
 }
 
-FailureOr<std::string> serializeToTriton(ModuleOp module) {
+FailureOr<SourceText> serializeToTriton(ModuleOp module) {
   SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
   if (kernels.size() != 1) return module.emitError("provider surface: expected one kernel in a module, got ") << kernels.size();
   KernelOp kernel = kernels.front();
   ModuleText shared;
-  SmallVector<std::string> kernelTexts, kernelNames;
+  SmallVector<SourceText> kernelTexts;
+  SmallVector<std::string> kernelNames;
   SmallVector<SmallVector<ExprAttr>> conditions;
   SmallVector<ProgramOp> programs(kernel.getBody().getOps<ProgramOp>());
   for (ProgramOp program : programs) {
@@ -182,7 +183,7 @@ FailureOr<std::string> serializeToTriton(ModuleOp module) {
     KernelSerializer serializer(program, name, shared);
     FailureOr<std::string> text = serializer.run();
     if (failed(text)) return failure();
-    kernelTexts.push_back(std::move(*text));
+    kernelTexts.push_back({std::move(*text), serializer.authorLines()});
     kernelNames.push_back(name);
     conditions.push_back(serializer.indexWidths().conditions());
   }
@@ -195,10 +196,18 @@ FailureOr<std::string> serializeToTriton(ModuleOp module) {
   if (shared.libdevice) text += "from triton.language.extra import libdevice\n";
   for (auto &[name, function] : shared.functions)
     text += "\n\n" + function;
-  for (const std::string &kernelText : kernelTexts)
-    text += "\n\n" + kernelText;
+  std::vector<SourceLine> lines;
+  for (const SourceText &kernelText : kernelTexts) {
+    text += "\n\n";
+    size_t before = StringRef(text).count('\n');
+    for (SourceLine line : kernelText.lines) {
+      line.line += before;
+      lines.push_back(std::move(line));
+    }
+    text += kernelText.text;
+  }
   text += "\n\n" + launchText(kernel, kernelNames, conditions);
-  return text;
+  return SourceText{std::move(text), std::move(lines)};
 }
 
 } // namespace intent::triton

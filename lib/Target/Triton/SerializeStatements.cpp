@@ -133,6 +133,10 @@ void KernelSerializer::comment(Operation *op) {
   if (lastPosition == line) return;
   lastPosition = line;
   out.line("# " + line.first + ":" + Twine(line.second));
+  StringRef fresh = StringRef(out.str()).drop_front(counted);
+  counted = out.str().size();
+  lineBreaks += fresh.count('\n');
+  lines.push_back({lineBreaks + 1, line.first, line.second});
 }
 
 // `prefix callee(arguments) suffix`, one argument a line where it is long.

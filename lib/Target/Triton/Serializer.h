@@ -8,6 +8,7 @@
 #include "intent/Target/Emission/Expression.h"
 #include "intent/Target/Emission/NameScope.h"
 #include "intent/Target/Emission/TextStream.h"
+#include "intent/Target/Triton/Triton.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -45,6 +46,8 @@ public:
   mlir::FailureOr<std::string> run();
 
   IndexWidths &indexWidths() { return widths; }
+  /// Where the text comes from, once it is there.
+  std::vector<SourceLine> authorLines() { return std::move(lines); }
 
 private:
   // SerializeModule.cpp: signature and groups.
@@ -140,6 +143,8 @@ private:
   llvm::DenseMap<mlir::Value, std::string> loopCarries;  // iteration argument -> its variable, while its body prints
   llvm::SmallVector<llvm::StringMap<std::string>> masks; // name by text, one map a scope
   std::optional<std::pair<std::string, unsigned>> lastPosition;
+  std::vector<SourceLine> lines; // of the text so far
+  size_t counted = 0, lineBreaks = 0;
 };
 
 /// `tl.float32`, ...; `INDEX` or `tl.int64` for an index.

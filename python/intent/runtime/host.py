@@ -11,13 +11,14 @@ import struct
 import threading
 import weakref
 
-from .. import native
+from .. import eviction, native
 from ..errors import CallError, IntentError, LanguageError, Note, ProviderError
 from .binding import Bound
 from .dtypes import scalar_storage
 from .interface import Interface, View
 
 _ERROR_SIZE = 4096
+_OBJECTS_SIZE = 1 << 20  # what a folder of objects holds at most
 _thread = threading.local()
 
 
@@ -37,8 +38,10 @@ class HostProgram:
     tunes_unasked = False
     facts = None  # a layout decides everything
 
-    def __init__(self, mlir: str, interface: Interface):
+    def __init__(self, mlir: str, interface: Interface, directory: str | None = None):
+        """`directory`: the artifact's entry, which keeps compiled objects in its folder `native`; None to keep none."""
         self._mlir = mlir.encode()
+        self._objects = directory and os.path.join(directory, "native")
         self._parameters = interface.parameters
         self._count = len(interface.parameters)
         self._pack = struct.Struct(f"{3 * self._count}P").pack
@@ -170,6 +173,10 @@ class HostProgram:
                 if not handle:
                     raise _failure("load", error)
                 weakref.finalize(self, self._library.intent_host_destroy, handle)
+                if self._objects:
+                    if not os.path.isdir(self._objects):
+                        eviction.grow(os.path.dirname(self._objects), _OBJECTS_SIZE)
+                    self._library.intent_host_keep_objects(handle, os.fsencode(self._objects))
                 self._rows[row] = handle
             return handle
 

@@ -157,7 +157,7 @@ def _provider_program(generated, interface):
     if provider == "host":
         from .host import HostProgram
 
-        return HostProgram(generated.source, interface)
+        return HostProgram(generated.source, interface, generated.cache_directory)
     if provider == "triton":
         if importlib.util.find_spec("triton") is None:
             raise ProviderError("running on this target needs the triton package, which is not installed")

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace intent::triton {
 
@@ -23,9 +24,20 @@ bool hasDescriptorForm(block::ProgramOp program);
 /// Why a configuration row (one value a column) cannot be compiled, or nullopt.
 std::optional<std::string> rejectTritonRow(block::ProgramOp program, llvm::ArrayRef<int64_t> row);
 
+/// From this line of a module's text on (counted from 1), what stands there comes from a line of the author's file.
+struct SourceLine {
+  size_t line;
+  std::string file;
+  unsigned author;
+};
+struct SourceText {
+  std::string text;
+  std::vector<SourceLine> lines; // ascending
+};
+
 /// The Python module of a legalised and verified block module: one `@triton.jit` kernel a program and the
 /// launch table. Nothing is returned when an operation has no text.
-mlir::FailureOr<std::string> serializeToTriton(mlir::ModuleOp module);
+mlir::FailureOr<SourceText> serializeToTriton(mlir::ModuleOp module);
 
 /// Registers the passes `block-legalize-for-triton` and `block-verify-for-triton`.
 void registerTritonPasses();
