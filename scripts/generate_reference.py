@@ -35,6 +35,15 @@ def pages():
         room = definition.parent.relative_to(ROOT / "include/intent").parts
         name = "-".join(part for part in room if part not in ("Dialect", "Conversion", "Transforms")).lower()
         yield page(f"{name}-passes.md", definition, "-gen-pass-doc")
+    yield numerics()
+
+
+def numerics():
+    """The table that tests hold every backend to."""
+    sys.path.insert(0, str(ROOT / "python/tests"))
+    import numeric_contract
+
+    return REFERENCE / "numerics.md", NOTE.format(source="python/tests/numeric_contract.py") + numeric_contract.page()
 
 
 def page(name, definition, *flags):
