@@ -63,6 +63,9 @@ class FakeHost:
     def intent_host_prepare(self, handle, block, count, error, error_size):
         return 0
 
+    def intent_host_keep_objects(self, handle, folder):
+        """It compiles nothing, so there is nothing to keep."""
+
     def intent_host_destroy(self, handle):
         pass
 
