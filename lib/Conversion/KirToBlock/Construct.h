@@ -41,8 +41,9 @@ struct Scope {
   std::vector<Running> running;                                 // carried by the loop that this scope is the body of
   std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept; // in instance workspace, over these classes
   std::map<Demand, mlir::Value, DemandLess> keptIn;
-  std::optional<Real> active; // lanes of a `while` that are still running
-  bool isRoot = false;        // values go no further out
+  std::optional<Real> active;                 // lanes of a `while` that are still running
+  bool isRoot = false;                        // values go no further out
+  llvm::SmallVector<mlir::Operation *> holds; // comparisons that are true in it
 };
 
 class Construction {
@@ -126,7 +127,10 @@ private:
   /// The part of an axis that a loop walks: from the chunk of `first`, below `end`; null: all.
   struct Range {
     mlir::Value first, end;
+    mlir::Value full;                           // below it every member of a chunk counts, for every lane; null: not known
+    llvm::SmallVector<mlir::Operation *> holds; // the comparisons that are true there
   };
+  bool isKnownToHold(mlir::Value condition);
   mlir::FailureOr<Range> narrowed(kir::RegionFoldOp fold);
   mlir::FailureOr<Real> extremeOf(const Index *node, bool largest, mlir::Location loc);
   Real overLanes(BinaryKind kind, Real value, mlir::Location loc);

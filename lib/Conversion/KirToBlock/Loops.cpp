@@ -117,14 +117,35 @@ FailureOr<Real> Construction::extremeOf(const Index *node, bool largest, Locatio
   return result;
 }
 
-// Chunks in which no member counts for any lane are not walked.
+bool Construction::isKnownToHold(Value condition) {
+  Operation *op = condition.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<kir::BroadcastOp>(op)) return isKnownToHold(broadcast.getValue());
+  if (auto both = dyn_cast_or_null<kir::BinaryOp>(op); both && both.getKind() == BinaryKind::And)
+    return isKnownToHold(both.getLhs()) && isKnownToHold(both.getRhs());
+  for (Scope *scope = current; op && scope; scope = scope->parent)
+    if (llvm::is_contained(scope->holds, op)) return true;
+  return false;
+}
+
+// Chunks in which no member counts for any lane are not walked; of the others, those in which all do come first.
 FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
   Range range;
   Location loc = fold.getLoc();
   AxisId id = facts.runningClass(fold);
-  std::optional<Real> end, first;
+  std::optional<Real> end, first, full;
+  llvm::SmallPtrSet<Operation *, 4> open; // comparisons that this scope does not know wherever they are asked
   for (const Bound &bound : boundsOf(facts, fold, needed)) {
-    if (!allBound(facts.freeAxes(bound.limit))) continue;
+    if (!allBound(facts.freeAxes(bound.limit))) {
+      open.insert(bound.comparison);
+      continue;
+    }
+    if (bound.upper) {
+      FailureOr<Real> least = extremeOf(bound.limit, /*largest=*/false, loc);
+      if (failed(least)) return failure();
+      Real behind = binary(BinaryKind::Add, *least, indexConstant(1, loc), loc);
+      full = full ? binary(BinaryKind::Minimum, *full, behind, loc) : behind;
+      if (bound.comparison) range.holds.push_back(bound.comparison);
+    }
     FailureOr<Real> limit = extremeOf(bound.limit, bound.upper, loc);
     if (failed(limit)) return failure();
     Real one = *limit;
@@ -140,7 +161,16 @@ FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
     whole.value = *extent;
     range.end = binary(BinaryKind::Minimum, *end, whole, loc).value;
   }
-  if (first) {
+  llvm::erase_if(range.holds, [&](Operation *comparison) { return open.contains(comparison); });
+  if (!first) {
+    FailureOr<Value> extent = extentValue(id, loc);
+    if (failed(extent)) return failure();
+    Real whole, chunk;
+    whole.value = *extent;
+    chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
+    Real least = full ? binary(BinaryKind::Maximum, binary(BinaryKind::Minimum, *full, whole, loc), indexConstant(0, loc), loc) : whole;
+    range.full = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, least, chunk, loc), chunk, loc).value;
+  } else {
     Real chunk, start = binary(BinaryKind::Maximum, *first, indexConstant(0, loc), loc);
     chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
     range.first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, start, chunk, loc), chunk, loc).value;
@@ -209,7 +239,23 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       if (failed(narrow)) return failure();
       range = *narrow;
     }
-    FailureOr<Scope *> scope = open(facts.find(facts.axesOf(op)[0]), carries, loc, /*descending=*/false, range);
+    AxisId axis = facts.find(facts.axesOf(op)[0]);
+    if (range.full) { // what needs no mask first, then the rest
+      Range whole;
+      whole.end = range.full;
+      FailureOr<Scope *> scope = open(axis, carries, loc, /*descending=*/false, whole);
+      if (failed(scope)) return failure();
+      for (auto &bound : (*scope)->bindings)
+        bound.second.extent = Value();
+      (*scope)->holds = range.holds;
+      bind(*scope, carries);
+      FailureOr<SmallVector<Value>> next = nextValues(op, lanes, std::nullopt, {});
+      if (failed(next)) return failure();
+      carries.assign(next->begin(), next->end());
+      close(*scope, carries, loc);
+      range.first = range.full;
+    }
+    FailureOr<Scope *> scope = open(axis, carries, loc, /*descending=*/false, range);
     if (failed(scope)) return failure();
     bind(*scope, carries);
     if (effect && failed(emit(effect->children, pendingOf(facts, op)))) return failure();

@@ -144,40 +144,52 @@ SmallVector<Bound> boundsOf(Facts &facts, RegionFoldOp fold, const DemandSet &de
   SmallVector<Bound> bounds;
   AxisId chunk = facts.passClass(fold);
   llvm::DenseMap<Operation *, bool> proven;
+  llvm::SmallPtrSet<Operation *, 4> elsewhere; // also asked where no bound says what it is
   for (const Demand &demand : demands.order) {
     auto compare = demand.first.getDefiningOp<CompareOp>();
     if (!compare || !fold.getSummarize().isAncestor(compare->getParentRegion()) || !elementType(compare.getLhs().getType()).isIndex())
       continue;
-    auto at = [&](Value v) { return isa<KirTensorType>(v.getType()) ? demand.second : Coordinates(); };
-    // position * pace + rest, compared with zero
-    const Index *difference =
-        facts.index.sub(facts.indexOf(compare.getLhs(), at(compare.getLhs())), facts.indexOf(compare.getRhs(), at(compare.getRhs())));
-    std::optional<int64_t> pace = facts.index.coefficientOf(difference, chunk);
-    if (pace != 1 && pace != -1) continue;
-    const Index *rest = facts.index.sub(difference, facts.index.mul(facts.index.constant(*pace), facts.index.axis(chunk)));
-    std::optional<AxisId> slice; // the position in the chunk goes with the chunk
-    forEachAxis(rest, [&](AxisId id) {
-      if (facts.sliceOwner(id) == fold.getOperation()) slice = id;
-    });
-    if (!slice || facts.index.coefficientOf(rest, *slice) != pace) continue;
-    rest = facts.index.sub(rest, facts.index.mul(facts.index.constant(*pace), facts.index.axis(*slice)));
-    if (llvm::any_of(facts.freeAxes(rest), [&](AxisId id) { return facts.isPass(id) || facts.sliceOwner(id); })) continue;
-    auto [it, fresh] = proven.try_emplace(compare, false);
-    if (fresh) it->second = leavesIdentity(fold, compare.getResult());
-    if (!it->second) continue;
-    const Index *limit = *pace == 1 ? facts.index.sub(facts.index.constant(0), rest) : rest; // position ? limit
-    auto below = [&](bool strict) { bounds.push_back({strict ? facts.index.sub(limit, facts.index.constant(1)) : limit, true}); };
-    auto above = [&](bool strict) { bounds.push_back({strict ? facts.index.add(limit, facts.index.constant(1)) : limit, false}); };
-    bool mirrored = *pace == -1; // limit - position ? 0
-    switch (compare.getPredicate()) {
-    case ComparePredicate::Le: mirrored ? above(false) : below(false); break;
-    case ComparePredicate::Lt: mirrored ? above(true) : below(true); break;
-    case ComparePredicate::Ge: mirrored ? below(false) : above(false); break;
-    case ComparePredicate::Gt: mirrored ? below(true) : above(true); break;
-    case ComparePredicate::Eq: below(false), above(false); break;
-    case ComparePredicate::Ne: break;
-    }
+    size_t before = bounds.size();
+    auto find = [&] {
+      auto at = [&](Value v) { return isa<KirTensorType>(v.getType()) ? demand.second : Coordinates(); };
+      // position * pace + rest, compared with zero
+      const Index *difference =
+          facts.index.sub(facts.indexOf(compare.getLhs(), at(compare.getLhs())), facts.indexOf(compare.getRhs(), at(compare.getRhs())));
+      std::optional<int64_t> pace = facts.index.coefficientOf(difference, chunk);
+      if (pace != 1 && pace != -1) return;
+      const Index *rest = facts.index.sub(difference, facts.index.mul(facts.index.constant(*pace), facts.index.axis(chunk)));
+      std::optional<AxisId> slice; // the position in the chunk goes with the chunk
+      forEachAxis(rest, [&](AxisId id) {
+        if (facts.sliceOwner(id) == fold.getOperation()) slice = id;
+      });
+      if (!slice || facts.index.coefficientOf(rest, *slice) != pace) return;
+      rest = facts.index.sub(rest, facts.index.mul(facts.index.constant(*pace), facts.index.axis(*slice)));
+      if (llvm::any_of(facts.freeAxes(rest), [&](AxisId id) { return facts.isPass(id) || facts.sliceOwner(id); })) return;
+      auto [it, fresh] = proven.try_emplace(compare, false);
+      if (fresh) it->second = leavesIdentity(fold, compare.getResult());
+      if (!it->second) return;
+      const Index *limit = *pace == 1 ? facts.index.sub(facts.index.constant(0), rest) : rest; // position ? limit
+      auto below = [&](bool strict) {
+        bounds.push_back({strict ? facts.index.sub(limit, facts.index.constant(1)) : limit, true, compare});
+      };
+      auto above = [&](bool strict) {
+        bounds.push_back({strict ? facts.index.add(limit, facts.index.constant(1)) : limit, false, compare});
+      };
+      bool mirrored = *pace == -1; // limit - position ? 0
+      switch (compare.getPredicate()) {
+      case ComparePredicate::Le: mirrored ? above(false) : below(false); break;
+      case ComparePredicate::Lt: mirrored ? above(true) : below(true); break;
+      case ComparePredicate::Ge: mirrored ? below(false) : above(false); break;
+      case ComparePredicate::Gt: mirrored ? below(true) : above(true); break;
+      case ComparePredicate::Eq: below(false), above(false); break;
+      case ComparePredicate::Ne: break;
+      }
+    };
+    find();
+    if (bounds.size() == before) elsewhere.insert(compare);
   }
+  for (Bound &bound : bounds)
+    if (elsewhere.contains(bound.comparison)) bound.comparison = nullptr;
   return bounds;
 }
 

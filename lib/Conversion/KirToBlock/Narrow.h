@@ -8,8 +8,9 @@ namespace intent::conversion {
 
 /// A bound on the positions of a folded axis: where it does not hold, a slice's summary is the identity.
 struct Bound {
-  const Index *limit; // over axes that do not change in the fold
-  bool upper;         // position <= limit, else position >= limit
+  const Index *limit;          // over axes that do not change in the fold
+  bool upper;                  // position <= limit, else position >= limit
+  mlir::Operation *comparison; // which it is wherever it is asked; null: elsewhere it is something else
 };
 
 /// Bounds that follow from comparisons of coordinates in `summarize`, each proven by folding the region with the comparison

@@ -383,6 +383,7 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   }
   if (isa<kir::BroadcastOp, kir::TransposeOp, kir::ReshapeOp, kir::ExtractOp>(op))
     return realise(facts.children(demand).back()); // only maps
+  if (auto choice = dyn_cast<kir::SelectOp>(op); choice && isKnownToHold(choice.getCondition())) return realise(at(choice.getTrueValue()));
   if (isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(op)) {
     Reals operands;
     for (Value operand : op->getOperands()) {

@@ -1,0 +1,86 @@
+"""Which chunks of its source a fold walks: those that a comparison of coordinates lets count, unmasked ones first."""
+import numpy as np
+import pytest
+
+import intent
+import intent.language as I
+from intent import native
+
+pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
+
+
+@intent.fn
+def masked_sum(x, at, last):
+    return I.reduce.sum(I.select(at <= last, x, 0.0), axis=0)
+
+
+@intent.fn
+def masked_count(x, at, last):  # an excluded member counts: no chunk may be left out
+    return I.reduce.sum(I.select(at <= last, x, 1.0), axis=0)
+
+
+@intent.fn
+def both_ways(x, at, last):  # the comparison also decides something that is not a member's value
+    kept = I.select(at <= last, x, 0.0)
+    late = I.select(at <= last, 0.0, x)
+    return I.record(kept=I.reduce.sum(kept, axis=0), late=I.reduce.sum(late, axis=0))
+
+
+@intent.fn
+def plus(a, b):
+    return a + b
+
+
+@intent.fn
+def plus_both(a, b):
+    return I.record(kept=a.kept + b.kept, late=a.late + b.late)
+
+
+@intent.kernel
+def triangle(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
+    M, N = x.shape
+    columns = I.domain(0, N)
+    for r in I.parallel(I.domain(0, M)):
+        y[r] = I.region_fold(source=(x[r, columns], I.indices(columns)), axis=0, summarize=masked_sum, combine=plus,
+                             identity=I.cast(0.0, I.f32), operands=(r,))
+
+
+@intent.kernel
+def counted(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
+    M, N = x.shape
+    columns = I.domain(0, N)
+    for r in I.parallel(I.domain(0, M)):
+        y[r] = I.region_fold(source=(x[r, columns], I.indices(columns)), axis=0, summarize=masked_count, combine=plus,
+                             identity=I.cast(0.0, I.f32), operands=(r,))
+
+
+@intent.kernel
+def halves(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)], z: I.Out[I.f32, ("M",)]):
+    M, N = x.shape
+    columns = I.domain(0, N)
+    for r in I.parallel(I.domain(0, M)):
+        s = I.region_fold(source=(x[r, columns], I.indices(columns)), axis=0, summarize=both_ways, combine=plus_both,
+                          identity=I.record(kept=I.cast(0.0, I.f32), late=I.cast(0.0, I.f32)), operands=(r,))
+        y[r] = s.kept
+        z[r] = s.late
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 500), (300, 31), (257, 257)])
+def test_values(shape):
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    wide = x.astype(np.float64)
+    lower = np.tril(np.ones(shape, bool))
+    np.testing.assert_allclose(intent.compile(triangle).run(x), np.where(lower, wide, 0).sum(1), atol=1e-4)
+    np.testing.assert_allclose(intent.compile(counted).run(x), np.where(lower, wide, 1).sum(1), atol=1e-4)
+    kept, late = intent.compile(halves).run(x)
+    np.testing.assert_allclose(kept, np.where(lower, wide, 0).sum(1), atol=1e-4)
+    np.testing.assert_allclose(late, np.where(lower, 0, wide).sum(1), atol=1e-4)
+
+
+def test_loops_of_a_causal_fold():
+    """An unmasked loop, then one that ends at the diagonal."""
+    _, unmasked, guarded = intent.generate(triangle, "triton:sm_90").source.split("for n0 in range(")
+    assert "tl.where(" not in unmasked and "tl.where(" in guarded
+    assert unmasked.startswith("0, ") and "tl.minimum(" in guarded.splitlines()[0]
+    _, whole, rest = intent.generate(counted, "triton:sm_90").source.split("for n0 in range(")
+    assert "tl.where(" in whole and rest.splitlines()[0].endswith(", N, BN):")
