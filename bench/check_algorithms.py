@@ -1,0 +1,44 @@
+"""The algorithms of python/tests/test_algorithms.py on the visible CUDA device through Triton, against the reference.
+
+`python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
+`N passed, M failed`.
+"""
+import os
+import sys
+
+import numpy as np
+import torch
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "tests")]
+import intent  # noqa: E402
+import test_algorithms as algorithms  # noqa: E402
+
+
+def agrees(kernel, arguments, constexprs):
+    wanted = algorithms.outcome(intent.interpret(kernel, constexprs=constexprs), arguments)
+    moved = [torch.from_numpy(a.copy()).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
+    result = intent.compile(kernel, "triton", constexprs=constexprs).run(*moved)
+    results = list(result) if isinstance(result, tuple) else [result] if result is not None else []
+    actual = [a.cpu().numpy() for a in results + [a for a in moved if isinstance(a, torch.Tensor)]]
+    return len(actual) == len(wanted) and all(
+        np.allclose(np.asarray(a, np.float64), np.asarray(w, np.float64), rtol=1e-3, atol=1e-3, equal_nan=True) for a, w in zip(actual, wanted))
+
+
+def main():
+    share, shares = map(int, sys.argv[1:]) if len(sys.argv) == 3 else (0, 1)
+    passed = failed = 0
+    for case, name in list(zip(algorithms.CASES, algorithms.NAMES))[share::shares]:
+        try:
+            good = agrees(*case)
+        except Exception as error:
+            good = False
+            print(name, f"{type(error).__name__}: {error}", flush=True)
+        print("ok" if good else "WRONG", name, flush=True)
+        passed, failed = passed + good, failed + (not good)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
