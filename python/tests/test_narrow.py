@@ -77,6 +77,32 @@ def test_values(shape):
     np.testing.assert_allclose(late, np.where(lower, 0, wide).sum(1), atol=1e-4)
 
 
+@intent.kernel
+def inside_a_traversal(x: I.In[I.f32, ("N", "K")], y: I.InOut[I.f32, ("M", "K")]):
+    M, K = y.shape
+    N, _ = x.shape
+    for i in I.parallel(I.domain(0, M)):
+        row = I.region_fold(source=(I.indices(I.domain(0, M)),), axis=0, summarize=largest, combine=larger, identity=I.cast(0, I.index))
+        y[i, :] -= I.cumsum(x[row % N, :], axis=0)
+
+
+@intent.fn
+def largest(a):
+    return I.reduce(a, 0, 0, larger)
+
+
+@intent.fn
+def larger(a, b):
+    return I.maximum(a, b)
+
+
+def test_a_fold_that_a_traversal_needs():
+    """Both loops of the fold stand before the loop that uses it."""
+    x, y = np.arange(20, dtype=np.float32).reshape(4, 5), np.zeros((6, 5), np.float32)
+    intent.compile(inside_a_traversal).run(x, y)
+    np.testing.assert_array_equal(y, np.tile(-np.cumsum(x[5 % 4]), (6, 1)))
+
+
 def test_loops_of_a_causal_fold():
     """An unmasked loop, then one that ends at the diagonal."""
     _, unmasked, guarded = intent.generate(triangle, "triton:sm_90").source.split("for n0 in range(")

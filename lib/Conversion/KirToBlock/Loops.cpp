@@ -253,6 +253,9 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       if (failed(next)) return failure();
       carries.assign(next->begin(), next->end());
       close(*scope, carries, loc);
+      current = home;
+      innermost = outer;
+      setInsertionPoint();
       range.first = range.full;
     }
     FailureOr<Scope *> scope = open(axis, carries, loc, /*descending=*/false, range);
