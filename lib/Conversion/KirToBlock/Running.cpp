@@ -134,9 +134,12 @@ void Construction::finishRunning(Scope *scope, ArrayRef<Value> values) {
 
 Running *Construction::findCarried(const Demand &demand) {
   Demand key = runningKey(demand);
-  for (Scope *scope = current; scope; scope = scope->parent)
+  for (Scope *scope = current; scope; scope = scope->parent) {
     for (Running &entry : scope->running)
       if (runningKey(entry.demand) == key) return &entry;
+    // A loop inside that walks what the scan varies over asks for other members than the one in step.
+    if (llvm::any_of(facts.freeAxes(demand), [&](AxisId id) { return scope->bindings.count(id); })) return nullptr;
+  }
   return nullptr;
 }
 

@@ -7,6 +7,7 @@ import multiprocessing
 import resource
 
 import numpy as np
+import pytest
 
 import intent
 import intent.language as I
@@ -201,3 +202,17 @@ def test_chained_batches_and_a_scan():
     outer = np.einsum("bac,bkc->bak", m[:, None, None] + n + np.zeros((M, N, N)), inner)
     want = outer <= np.minimum.accumulate(m[::-1])[::-1][:, None, None]
     np.testing.assert_array_equal(intent.compile(chained_batches_and_a_scan).run(shapes={"M": M, "N": N, "K": K}), want)
+
+
+@intent.kernel
+def scan_under_a_sum(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
+    lowest = I.reduce.sum(I.scan(x[:, :], axis=1, identity=100.0, combine=smaller, inclusive=True, reverse=True), axis=0)
+    y[:, :] = lowest - x[:, :]
+
+
+@pytest.mark.parametrize("cover", [None, "M=loop,lanes", "M=point", "N=point"])
+def test_a_scan_under_a_sum_over_its_other_axis(cover):
+    x = np.random.default_rng(0).standard_normal((37, 45)).astype(np.float32)
+    lowest = np.minimum.accumulate(x[:, ::-1], axis=1)[:, ::-1].astype(np.float64).sum(0)
+    compiled = intent.compile(scan_under_a_sum, options=intent.CompileOptions(cover=cover))
+    np.testing.assert_allclose(compiled.run(x), lowest - x, atol=1e-4)
