@@ -38,8 +38,9 @@ struct Scope {
   std::map<AxisId, Binding> bindings;
   std::map<Demand, Real, DemandLess> memo;
   llvm::DenseMap<const Index *, Real> indices;
-  std::vector<Running> running;                                 // carried by the loop that this scope is the body of
-  std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept; // in instance workspace, over these classes
+  std::vector<Running> running;                                     // carried by the loop that this scope is the body of
+  std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept;     // in instance workspace, over these classes
+  std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> keptOver; // of these, all members
   std::map<Demand, mlir::Value, DemandLess> keptIn;
   std::optional<Real> active;                 // lanes of a `while` that are still running
   bool isRoot = false;                        // values go no further out
@@ -122,7 +123,7 @@ private:
   /// Numbers of this instance along the program axes that a value does not vary over, and how many there are: what keeps
   /// its memory apart from that of others.
   llvm::SmallVector<std::pair<Real, block::ExprAttr>> instanceOf(const Demand &own);
-  mlir::FailureOr<mlir::Value> keep(const Demand &own, const AxisSet &whole, llvm::SmallVector<AxisId> &classes);
+  mlir::FailureOr<mlir::Value> keep(const Demand &own, const AxisSet &moved, llvm::SmallVector<AxisId> &classes);
 
   /// The part of an axis that a loop walks: from the chunk of `first`, below `end`; null: all.
   struct Range {

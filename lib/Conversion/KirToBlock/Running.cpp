@@ -357,8 +357,9 @@ SmallVector<std::pair<Real, ExprAttr>> Construction::instanceOf(const Demand &ow
 }
 
 // Stores a value over all members of `whole` to instance workspace; `classes` are its axes.
-FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, SmallVector<AxisId> &classes) {
+FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, SmallVector<AxisId> &classes) {
   Location loc = own.first.getLoc();
+  AxisSet whole(moved);
   auto misplaced = [&](Scope *scope) { // a chunk or tile of a class that is needed whole
     return llvm::any_of(whole, [&](AxisId id) {
       for (Scope *s = scope; s; s = s->parent)
@@ -366,17 +367,33 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
       return false;
     });
   };
-  AxisSet rest;
-  for (AxisId id : facts.freeAxes(own))
-    if (!llvm::is_contained(whole, id)) rest.push_back(id);
-  Scope *home = scopeOf(rest);
-  while (home->parent && misplaced(home))
-    home = home->parent;
-  for (Scope *scope = current; scope; scope = scope->parent)
-    if (auto it = scope->keptIn.find(own); it != scope->keptIn.end()) {
+  AxisSet rest, inner; // inner: classes that scopes below the one looked at bind
+  for (Scope *scope = current; scope; scope = scope->parent) {
+    if (auto it = scope->keptIn.find(own);
+        it != scope->keptIn.end() && llvm::all_of(inner, [&](AxisId id) { return llvm::is_contained(scope->keptOver[own], id); })) {
       classes = scope->kept[own];
       return it->second;
     }
+    for (AxisId id : facts.freeAxes(own))
+      if (scope->bindings.count(id)) inner.push_back(id);
+  }
+  Scope *home = nullptr;
+  for (bool again = true; again;) {
+    again = false;
+    rest.clear();
+    for (AxisId id : facts.freeAxes(own))
+      if (!llvm::is_contained(whole, id)) rest.push_back(id);
+    home = scopeOf(rest);
+    while (home->parent && misplaced(home))
+      home = home->parent;
+    for (Scope *scope = current; scope != home; scope = scope->parent) // walked below and above: other members are asked for
+      for (AxisId id : rest)
+        for (Scope *above = home; scope->bindings.count(id) && above; above = above->parent)
+          if (above->bindings.count(id) && !llvm::is_contained(whole, id)) {
+            whole.push_back(id);
+            again = true;
+          }
+  }
   auto boundAt = [&](AxisId id) {
     for (Scope *s = home; s; s = s->parent)
       if (s->bindings.count(id)) return true;
@@ -426,6 +443,7 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &whole, Sma
     if (failed(traverse({}, unbound, {own}, body, loc))) return failure();
     FenceOp::create(builder, loc);
     home->kept[own] = classes;
+    home->keptOver[own] = walked;
     home->keptIn[own] = memory;
     return memory;
   });
