@@ -1,4 +1,4 @@
-#include "intent/IR/Language.h"
+#include "intent/IR/Verify.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -67,6 +67,21 @@ bool mayApproximate(UnaryKind kind, Type element) {
   return element.isF32() && llvm::is_contained({UnaryKind::Exp2, UnaryKind::Tanh}, kind);
 }
 bool mayApproximate(BinaryKind kind, Type element) { return element.isF32() && kind == BinaryKind::Div; }
+
+template <typename Kind>
+static LogicalResult verifyKind(Operation *op, Kind kind, StringRef name, Type element, bool approximate, bool flushToZero,
+                                StringRef approximable) {
+  if (!isDefinedOn(kind, element)) return op->emitOpError("C1: ") << name << " does not take " << dtypeName(element);
+  if (flushToZero && !approximate) return op->emitOpError("C2: ftz needs approximate");
+  if (approximate && !mayApproximate(kind, element)) return op->emitOpError("C3: only ") << approximable << " may be approximate";
+  return success();
+}
+LogicalResult verifyFunction(Operation *op, UnaryKind kind, Type element, bool approximate, bool flushToZero) {
+  return verifyKind(op, kind, stringifyUnaryKind(kind), element, approximate, flushToZero, "f32 exp2 and tanh");
+}
+LogicalResult verifyFunction(Operation *op, BinaryKind kind, Type element, bool approximate, bool flushToZero) {
+  return verifyKind(op, kind, stringifyBinaryKind(kind), element, approximate, flushToZero, "f32 div");
+}
 
 bool isUnsignedInteger(Type type) {
   auto integer = dyn_cast<IntegerType>(type);

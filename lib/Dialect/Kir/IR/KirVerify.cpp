@@ -1,5 +1,6 @@
 // Checks that the op definitions cannot state. One label a constraint; each has a negative test.
 #include "intent/Dialect/Kir/IR/Kir.h"
+#include "intent/IR/Verify.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -181,21 +182,11 @@ LogicalResult ConstantOp::verify() {
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 LogicalResult UnaryOp::verify() {
-  Type element = elementType(getValue().getType());
-  if (!isDefinedOn(getKind(), element))
-    return emitOpError("C1: ") << stringifyUnaryKind(getKind()) << " does not take " << dtypeName(element);
-  if (getFlushToZero() && !getApproximate()) return emitOpError("C2: ftz needs approximate");
-  if (getApproximate() && !mayApproximate(getKind(), element)) return emitOpError("C3: only f32 exp2 and tanh may be approximate");
-  return success();
+  return verifyFunction(*this, getKind(), elementType(getValue().getType()), getApproximate(), getFlushToZero());
 }
 
 LogicalResult BinaryOp::verify() {
-  Type element = elementType(getLhs().getType());
-  if (!isDefinedOn(getKind(), element))
-    return emitOpError("C1: ") << stringifyBinaryKind(getKind()) << " does not take " << dtypeName(element);
-  if (getFlushToZero() && !getApproximate()) return emitOpError("C2: ftz needs approximate");
-  if (getApproximate() && !mayApproximate(getKind(), element)) return emitOpError("C3: only f32 div may be approximate");
-  return success();
+  return verifyFunction(*this, getKind(), elementType(getLhs().getType()), getApproximate(), getFlushToZero());
 }
 
 LogicalResult CompareOp::verify() {
