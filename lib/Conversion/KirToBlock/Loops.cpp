@@ -154,27 +154,22 @@ FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
       end = end ? binary(BinaryKind::Minimum, *end, one, loc) : one;
     } else first = first ? binary(BinaryKind::Maximum, *first, one, loc) : one;
   }
-  if (end) {
+  Real whole;
+  if (end || !first) {
     FailureOr<Value> extent = extentValue(id, loc);
     if (failed(extent)) return failure();
-    Real whole;
     whole.value = *extent;
-    range.end = binary(BinaryKind::Minimum, *end, whole, loc).value;
   }
+  if (end) range.end = binary(BinaryKind::Minimum, *end, whole, loc).value;
   llvm::erase_if(range.holds, [&](Operation *comparison) { return open.contains(comparison); });
-  if (!first) {
-    FailureOr<Value> extent = extentValue(id, loc);
-    if (failed(extent)) return failure();
-    Real whole, chunk;
-    whole.value = *extent;
+  auto startOfChunk = [&](Real position) {
+    Real chunk;
     chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
-    Real least = full ? binary(BinaryKind::Maximum, binary(BinaryKind::Minimum, *full, whole, loc), indexConstant(0, loc), loc) : whole;
-    range.full = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, least, chunk, loc), chunk, loc).value;
-  } else {
-    Real chunk, start = binary(BinaryKind::Maximum, *first, indexConstant(0, loc), loc);
-    chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
-    range.first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, start, chunk, loc), chunk, loc).value;
-  }
+    return binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, position, chunk, loc), chunk, loc).value;
+  };
+  if (first) range.first = startOfChunk(binary(BinaryKind::Maximum, *first, indexConstant(0, loc), loc));
+  else if (!full) range.full = startOfChunk(whole);
+  else range.full = startOfChunk(binary(BinaryKind::Maximum, binary(BinaryKind::Minimum, *full, whole, loc), indexConstant(0, loc), loc));
   return range;
 }
 
@@ -229,9 +224,15 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       scope->memo[{loop.argument(i), facts.carryCoordinates(op, i)}] = real;
     }
   };
+  auto leave = [&] {
+    current = home;
+    innermost = outer;
+    setInsertionPoint();
+  };
   SmallVector<Value> results;
   if (auto repeat = dyn_cast<WhileOp>(op)) {
     if (failed(runWhile(repeat, effect, lanes, carries, bind, results))) return failure();
+    leave();
   } else {
     Range range;
     if (auto fold = dyn_cast<kir::RegionFoldOp>(op)) {
@@ -240,36 +241,32 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       range = *narrow;
     }
     AxisId axis = facts.find(facts.axesOf(op)[0]);
-    if (range.full) { // what needs no mask first, then the rest
-      Range whole;
-      whole.end = range.full;
-      FailureOr<Scope *> scope = open(axis, carries, loc, /*descending=*/false, whole);
+    auto walk = [&](const Range &part, bool unmasked) -> LogicalResult {
+      FailureOr<Scope *> scope = open(axis, carries, loc, /*descending=*/false, part);
       if (failed(scope)) return failure();
-      for (auto &bound : (*scope)->bindings)
-        bound.second.extent = Value();
-      (*scope)->holds = range.holds;
+      if (unmasked) {
+        for (auto &bound : (*scope)->bindings)
+          bound.second.extent = Value();
+        (*scope)->holds = range.holds;
+      }
       bind(*scope, carries);
+      if (effect && failed(emit(effect->children, pendingOf(facts, op)))) return failure();
       FailureOr<SmallVector<Value>> next = nextValues(op, lanes, std::nullopt, {});
       if (failed(next)) return failure();
       carries.assign(next->begin(), next->end());
       close(*scope, carries, loc);
-      current = home;
-      innermost = outer;
-      setInsertionPoint();
+      leave();
+      return success();
+    };
+    if (range.full) { // what needs no mask first, then the rest
+      Range whole;
+      whole.end = range.full;
+      if (failed(walk(whole, /*unmasked=*/true))) return failure();
       range.first = range.full;
     }
-    FailureOr<Scope *> scope = open(axis, carries, loc, /*descending=*/false, range);
-    if (failed(scope)) return failure();
-    bind(*scope, carries);
-    if (effect && failed(emit(effect->children, pendingOf(facts, op)))) return failure();
-    FailureOr<SmallVector<Value>> next = nextValues(op, lanes, std::nullopt, {});
-    if (failed(next)) return failure();
-    results = *next;
-    close(*scope, results, loc);
+    if (failed(walk(range, /*unmasked=*/false))) return failure();
+    results = carries;
   }
-  current = home;
-  innermost = outer;
-  setInsertionPoint();
   for (auto [i, value] : llvm::enumerate(results)) {
     Real real;
     real.value = value;
