@@ -26,6 +26,14 @@ def both_ways(x, at, last):  # the comparison also decides something that is not
     return I.record(kept=I.reduce.sum(kept, axis=0), late=I.reduce.sum(late, axis=0))
 
 
+NAN = float("nan")
+
+
+@intent.fn
+def masked_largest(x, at, last):  # an excluded member makes the result NaN
+    return I.reduce.max(I.maximum(-I.inf, I.select(at <= last, x, NAN)), axis=0)
+
+
 @intent.fn
 def plus(a, b):
     return a + b
@@ -55,6 +63,24 @@ def counted(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
 
 
 @intent.kernel
+def poisoned(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
+    M, N = x.shape
+    columns = I.domain(0, N)
+    for r in I.parallel(I.domain(0, M)):
+        y[r] = I.region_fold(source=(x[r, columns], I.indices(columns)), axis=0, summarize=masked_largest, combine=larger,
+                             identity=-I.inf, operands=(r,))
+
+
+@intent.kernel
+def signed(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
+    M, N = x.shape
+    columns = I.domain(0, N)
+    for r in I.parallel(I.domain(0, M)):
+        y[r] = I.region_fold(source=(x[r, columns], I.indices(columns)), axis=0, summarize=masked_sum, combine=plus,
+                             identity=-0.0, operands=(r - M,))
+
+
+@intent.kernel
 def halves(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)], z: I.Out[I.f32, ("M",)]):
     M, N = x.shape
     columns = I.domain(0, N)
@@ -72,9 +98,16 @@ def test_values(shape):
     lower = np.tril(np.ones(shape, bool))
     np.testing.assert_allclose(intent.compile(triangle).run(x), np.where(lower, wide, 0).sum(1), atol=1e-4)
     np.testing.assert_allclose(intent.compile(counted).run(x), np.where(lower, wide, 1).sum(1), atol=1e-4)
+    np.testing.assert_array_equal(intent.compile(poisoned).run(x), np.where(lower, x, np.nan).max(1))
     kept, late = intent.compile(halves).run(x)
     np.testing.assert_allclose(kept, np.where(lower, wide, 0).sum(1), atol=1e-4)
     np.testing.assert_allclose(late, np.where(lower, 0, wide).sum(1), atol=1e-4)
+
+
+def test_an_excluded_zero_is_not_minus_zero():
+    """No member counts, yet each adds +0 to the identity."""
+    y = intent.compile(signed).run(np.ones((3, 3000), np.float32))
+    assert not y.any() and not np.signbit(y).any()
 
 
 @intent.kernel

@@ -9,6 +9,8 @@ using namespace intent::kir;
 namespace intent::conversion {
 namespace {
 
+bool same(std::optional<double> a, std::optional<double> b) { return a && b && *a == *b && std::signbit(*a) == std::signbit(*b); }
+
 /// Constants that values of a region are under the assumption that one comparison is false everywhere. Each element of a
 /// constant tensor is the constant.
 class Assumption {
@@ -53,10 +55,6 @@ private:
     return std::nullopt;
   }
 
-  static bool same(std::optional<double> a, std::optional<double> b) {
-    return a && b && (*a == *b ? std::signbit(*a) == std::signbit(*b) : false);
-  }
-
   std::optional<double> relation(CompareOp compare) {
     std::optional<double> a = evaluate(compare.getLhs()), b = evaluate(compare.getRhs());
     if (!a || !b) return std::nullopt;
@@ -96,6 +94,7 @@ private:
 
   // Results that no format rounds.
   static std::optional<double> apply(BinaryKind kind, double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return std::nullopt;
     double result;
     switch (kind) {
     case BinaryKind::Add: result = a + b; break;
@@ -108,7 +107,7 @@ private:
     default: return std::nullopt;
     }
     bool exact = result == 0 || std::isinf(result) || result == a || result == b;
-    return std::isnan(result) || !exact ? std::nullopt : std::optional(result);
+    return exact ? std::optional(result) : std::nullopt;
   }
 
   // A reduction of a constant whose combination with itself and with the identity it is.
@@ -134,8 +133,7 @@ private:
 static bool leavesIdentity(RegionFoldOp fold, Value comparison) {
   Assumption assumed(comparison), nothing{Value()};
   for (auto [summary, identity] : llvm::zip_equal(fold.getSummarize().front().getTerminator()->getOperands(), fold.getIdentities())) {
-    std::optional<double> a = assumed.evaluate(summary), b = nothing.evaluate(identity);
-    if (!a || !b || *a != *b) return false;
+    if (!same(assumed.evaluate(summary), nothing.evaluate(identity))) return false;
   }
   return true;
 }
