@@ -343,7 +343,7 @@ FailureOr<Entity> Lowering::evaluateLater(Value before, bool isAnd, NodeId child
     for (Operation &op : llvm::make_early_inc_range(block))
       op.moveBefore(open);
     open.erase();
-    ++writes; // reads are known by their block, which is gone
+    ++goneBlocks; // reads are known by their block
     return next;
   }
   Value taken;

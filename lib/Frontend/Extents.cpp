@@ -77,13 +77,13 @@ Value Lowering::representative(Value scalar) {
 }
 
 /// The visible equal of an operation just made, which then goes; names of the author's stay on one operation. Reads are equal
-/// within a block that writes nothing between them.
+/// within a block that writes nothing of their element type between them: views of different types never share memory.
 Value Lowering::unique(Operation *op, bool reads) {
   Value own = op->getResult(0), chosen;
   if (reads) {
     std::string key;
     llvm::raw_string_ostream os(key);
-    os << "read " << writes << ' ' << op->getBlock();
+    os << "read " << writes.lookup(kir::elementType(op->getOperand(0).getType())) << ' ' << goneBlocks << ' ' << op->getBlock();
     for (Value operand : op->getOperands()) {
       auto operandKnown = representatives.find(operand);
       os << ' ' << (operandKnown == representatives.end() ? operand : operandKnown->second).getAsOpaquePointer();

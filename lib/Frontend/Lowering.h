@@ -405,7 +405,8 @@ private:
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
   unsigned folds = 0;                              // region folds and scans lowered so far: slice extents are "?s0", "?s1", ...
   llvm::StringRef pureRole = "a combine function"; // what has no effects while pureRegions is not zero
-  uint64_t writes = 0;                             // lowered so far: reads between two are equal
+  llvm::DenseMap<Type, uint64_t> writes;           // lowered so far, by element type: reads between two are equal
+  uint64_t goneBlocks = 0;                         // whose addresses may be used again
   uint64_t work = 0;                               // evaluated nodes
 };
 
