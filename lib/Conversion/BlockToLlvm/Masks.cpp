@@ -184,6 +184,20 @@ static Attribute constantValue(Value value) {
   return {};
 }
 
+static bool isPositiveZero(Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value)) return number.getValue().isPosZero();
+  auto integer = dyn_cast<IntegerAttr>(value);
+  return integer && integer.getValue().isZero();
+}
+
+// Operations that make zero of nothing but zeros.
+static bool keepsZero(Operation *op) {
+  if (isa<BroadcastOp, TransposeOp, FmaOp>(op)) return true;
+  auto binary = dyn_cast<BinaryOp>(op);
+  return binary && llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::And, BinaryKind::Or, BinaryKind::Xor},
+                                      binary.getKind());
+}
+
 std::optional<MaskedConstant> Plan::maskedConstant(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isLazy(op)) return std::nullopt;
@@ -206,6 +220,19 @@ std::optional<MaskedConstant> Plan::maskedConstant(Value value) {
     Attribute value = inner ? widened(inner->value, elementType(cast.getType())) : Attribute();
     if (!value) return std::nullopt;
     return MaskedConstant{value, inner->when};
+  }
+  if (keepsZero(op)) { // where all operands are zero
+    std::optional<MaskedConstant> all;
+    bool zeros = true;
+    forEachOperand(op, axes, [&](Value operand, ArrayRef<unsigned> own) {
+      std::optional<MaskedConstant> inner = maskedConstant(operand);
+      zeros &= inner && isPositiveZero(inner->value);
+      if (!zeros) return;
+      Conjuncts when = mapped(inner->when, own);
+      if (all) all->when = intersection(all->when, when);
+      else all = MaskedConstant{inner->value, when};
+    });
+    if (zeros && all && !all->when.empty()) return all;
   }
   return std::nullopt;
 }
