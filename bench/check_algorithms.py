@@ -1,4 +1,5 @@
-"""The algorithms of python/tests/test_algorithms.py on the visible CUDA device through Triton, against the reference.
+"""The algorithms of python/tests/test_algorithms.py, against the reference, and the cases of test_sharing.py, against NumPy, on the
+visible CUDA device through Triton.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
 `N passed, M failed`.
@@ -13,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "tests")]
 import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
+import test_sharing as sharing  # noqa: E402
 
 
 def agrees(kernel, arguments, constexprs):
@@ -25,12 +27,23 @@ def agrees(kernel, arguments, constexprs):
         np.allclose(np.asarray(a, np.float64), np.asarray(w, np.float64), rtol=1e-3, atol=1e-3, equal_nan=True) for a, w in zip(actual, wanted))
 
 
+def shares(target, kernel, arguments, outputs, values):
+    """Twice, without clearing what a launch left in its workspace."""
+    moved = [torch.from_numpy(a).cuda() for a in arguments]
+    for _ in range(2):
+        results = [torch.from_numpy(o.copy()).cuda() for o in outputs]
+        intent.compile(kernel, "triton")(*moved, *results)
+        sharing.agree([r.cpu().numpy() for r in results], values)
+    return True
+
+
 def main():
-    share, shares = map(int, sys.argv[1:]) if len(sys.argv) == 3 else (0, 1)
+    share, count = map(int, sys.argv[1:]) if len(sys.argv) == 3 else (0, 1)
     passed = failed = 0
-    for case, name in list(zip(algorithms.CASES, algorithms.NAMES))[share::shares]:
+    cases = [(agrees, *pair) for pair in zip(algorithms.CASES, algorithms.NAMES)] + [(shares, *pair) for pair in zip(sharing.CASES, sharing.NAMES)]
+    for check, case, name in cases[share::count]:
         try:
-            good = agrees(*case)
+            good = check(*case)
         except Exception as error:
             good = False
             print(name, f"{type(error).__name__}: {error}", flush=True)

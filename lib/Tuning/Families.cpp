@@ -33,7 +33,7 @@ public:
     // Reductions first: stores ask which axes they reduce.
     program.walk([&](ReduceOp op) { reduce(op); });
     program.walk([&](Operation *op) {
-      facts.scans |= isa<ScanOp>(op);
+      facts.scans |= isa<ScanOp>(op) && !isControl(op);
       if (auto contract = dyn_cast<ContractOp>(op)) this->contract(contract);
       else if (auto load = dyn_cast<LoadOp>(op)) access(load.getView(), load.getCoordinates(), load.getResult().getType());
       else if (auto store = dyn_cast<StoreOp>(op)) this->store(store);
@@ -53,8 +53,19 @@ public:
   }
 
 private:
+  // Where an instance works and how long, which indices and conditions say: no work of the author's.
+  static bool isControl(Operation *op) {
+    return op->getNumResults() == 1 && (elementType(op->getResult(0).getType()).isIndex() || decidesLoop(op->getResult(0)));
+  }
+  static bool decidesLoop(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return isa<scf::ConditionOp>(user) || (isa<BinaryOp, ReduceOp>(user) && decidesLoop(user->getResult(0)));
+    });
+  }
+
   // A reduce of nothing but another reduce's result is the same reduction over one more axis.
   void reduce(ReduceOp op) {
+    if (isControl(op)) return;
     facts.reduces = true;
     facts.stateful |= op.getValues().size() > 1;
     auto inner = op.getValues().front().getDefiningOp<ReduceOp>();

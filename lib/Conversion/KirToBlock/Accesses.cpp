@@ -29,9 +29,17 @@ Value Construction::workspace(const Twine &name, Type element, ArrayRef<ExprAttr
                                        NameLoc::get(builder.getStringAttr(unique), facts.kernel.getLoc()));
 }
 
-FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, bool authored,
-                                                       ArrayRef<Real> others, Location loc) {
+FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, const AxisSet *effectAxes,
+                                                       bool authored, ArrayRef<Real> others, Location loc) {
   Accessed result;
+  result.once = effectAxes;
+  AxisSet dependent;
+  if (effectAxes) dependent = *effectAxes;
+  else
+    for (const Index *at : coordinates)
+      llvm::append_range(dependent, facts.freeAxes(at));
+  for (AxisId id : dependent)
+    if (const Binding *binding = lookup(id); binding && binding->isConditional()) result.conditional.push_back(id);
   bool reported = authored && program->getParentOfType<ModuleOp>()->hasAttr(checkedAttributeName);
   for (AxisId id : facts.privateAxes(view)) { // each iteration has a buffer of its own
     FailureOr<Real> at = realiseIndex(facts.position(id), loc);
@@ -52,14 +60,33 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
   return result;
 }
 
-// The axes of an access follow from everything that takes part in it; their padding is not active.
+// The axes of an access follow from everything that takes part in it; their padding is not active. Whether a position is a
+// member may depend on a lane that the access does not: a load then happens if it is one for any lane.
 void Construction::finish(Accessed &access, ArrayRef<Real> others, Location loc) {
   Reals all(access.coordinates);
   llvm::append_range(all, access.valid);
   llvm::append_range(all, others);
+  SmallVector<AxisId, 4> own = unite(all);
+  for (AxisId id : access.conditional)
+    if (!llvm::is_contained(own, id)) own.push_back(id);
+  for (size_t i = 0; access.once && i < own.size(); ++i)
+    if (std::optional<Real> valid = validity(own[i], loc))
+      for (AxisId id : valid->axes)
+        if (!llvm::is_contained(own, id)) own.push_back(id);
+  for (AxisId id : own) {
+    std::optional<Real> valid = validity(id, loc);
+    if (!valid) continue;
+    if (llvm::any_of(valid->axes, [&](AxisId lane) { return !llvm::is_contained(own, lane); })) {
+      access.wider.insert(id);
+      Real most;
+      most.value = lookup(id)->most;
+      FailureOr<Real> at = realiseIndex(facts.index.axis(id), loc);
+      valid = compare(ComparePredicate::Lt, *at, most, loc);
+    }
+    access.valid.push_back(*valid);
+    all.push_back(*valid);
+  }
   access.axes = unite(all);
-  for (AxisId id : access.axes)
-    if (std::optional<Real> valid = validity(id, loc)) access.valid.push_back(*valid);
 }
 
 static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
@@ -75,7 +102,8 @@ FailureOr<Real> Construction::loadAt(Value memory, Type element, const Accessed 
   result.axes = at.axes;
   result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at.axes)), memory, valuesOf(at.coordinates),
                                 valuesOf(at.valid), fill.value, alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
-  result.zero.insert(at.axes.begin(), at.axes.end());
+  for (AxisId id : at.axes)
+    if (!at.wider.count(id)) result.zero.insert(id);
   return result;
 }
 
@@ -93,7 +121,7 @@ FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coo
   if (isa<KirTensorType>(read.getType()))
     for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType())))
       authored &= facts.isWithin(at, extent);
-  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), authored, valid, loc);
+  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), nullptr, authored, valid, loc);
   if (failed(at)) return failure();
   llvm::append_range(at->valid, valid);
   return loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);

@@ -25,16 +25,19 @@ struct Running {
 /// How a class is bound in a scope: positions base, base + 1, ... (lanes), or the one position base.
 struct Binding {
   mlir::Value base;
-  block::ExprAttr lanes; // null: a single position
-  mlir::Value extent;    // the class's extent where lanes may pass it; null: every lane is valid
-  bool complete = false; // all members are lanes here: a reduction may take them as they stand
+  block::ExprAttr lanes;      // null: a single position
+  std::optional<Real> extent; // the class's extent where positions may pass it, by lanes of others that it varies over
+  mlir::Value most;           // the largest of it, where it varies
+  bool complete = false;      // all members are lanes here: a reduction may take them as they stand
+  /// Which positions are members is not for the lanes of the class alone to say.
+  bool isConditional() const { return extent && (!lanes || !extent->axes.empty()); }
 };
 
 /// A region of the program in which some classes are bound; values are memoised where exactly their classes are.
 struct Scope {
-  Scope *parent;
-  mlir::Block *block;
-  mlir::Operation *owner; // the operation in the parent's block that holds this scope
+  Scope *parent = nullptr;
+  mlir::Block *block = nullptr;
+  mlir::Operation *owner = nullptr; // the operation in the parent's block that holds this scope
   std::map<AxisId, Binding> bindings;
   std::map<Demand, Real, DemandLess> memo;
   llvm::DenseMap<const Index *, Real> indices;
@@ -90,7 +93,10 @@ private:
   Real constant(mlir::TypedAttr value, mlir::Location loc);
   Real indexConstant(int64_t value, mlir::Location loc);
   Real position(AxisId id, mlir::Location loc);
+  /// Which positions of a class are members; none where all are.
   std::optional<Real> validity(AxisId id, mlir::Location loc);
+  /// The lanes for which the chunk at hand has members; none where it is the same for all.
+  std::optional<Real> reached(AxisId id, mlir::Location loc);
   llvm::SmallVector<AxisId, 4> unite(llvm::ArrayRef<Real> reals);
   mlir::Value align(const Real &real, llvm::ArrayRef<AxisId> axes, mlir::Location loc);
   llvm::SmallVector<block::ExprAttr> extents(llvm::ArrayRef<AxisId> axes);
@@ -106,11 +112,14 @@ private:
   struct Accessed {
     Reals coordinates, valid;
     llvm::SmallVector<AxisId, 4> axes;
+    llvm::SmallVector<AxisId> conditional; // classes that it depends on, whose members vary over lanes of others
+    bool once = false;                     // it happens for members only, where a load may as well read what another lane has
+    std::set<AxisId> wider;                // classes along which more than the members are active
   };
-  /// `authored`: every lane is one that the author asked for. In checked code such an access is not guarded against
-  /// coordinates outside, for the backend to report them.
-  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, bool authored, llvm::ArrayRef<Real> others,
-                                   mlir::Location loc);
+  /// Of an effect with these axes, or of a load. `authored`: every lane is one that the author asked for. In checked code
+  /// such an access is not guarded against coordinates outside, for the backend to report them.
+  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, const AxisSet *effectAxes, bool authored,
+                                   llvm::ArrayRef<Real> others, mlir::Location loc);
   void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
 
@@ -199,8 +208,15 @@ private:
     mlir::Value memory;
     llvm::SmallVector<AxisId> classes;
   };
+  using AllSlots = std::map<Demand, Slots, DemandLess>;
+  /// What the last of a cell's instances combines: the slots from `first` to `end` of each value.
+  struct Handed {
+    AllSlots slots;
+    mlir::Value first, end;
+  };
   mlir::LogicalResult handOver();
-  mlir::FailureOr<Slots> storePartial(const Demand &demand);
+  mlir::FailureOr<AllSlots> storePartials(llvm::ArrayRef<Demand> partial, const Real &number, block::ExprAttr count);
+  mlir::FailureOr<Slots> storePartial(const Demand &demand, const Real &number, block::ExprAttr count);
   mlir::FailureOr<Real> finished(const Demand &demand);
 
   //===- effects --------------------------------------------------------------------------------------===//
@@ -215,16 +231,21 @@ private:
   mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining);
   bool inStepWith(Effect *later, Effect *earlier);
+  bool walkApart(Effect *a, Effect *b, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Demand> rootsOf(Effect *effect);
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<AxisId> unboundAxes(Effect *effect);
   mlir::LogicalResult bindProgram(mlir::Value linear);
+  mlir::LogicalResult bindRagged(const Real &tile);
+  mlir::Value sumUpTo(const Real &value, mlir::Location loc);
   mlir::ArrayAttr recordedCovers();
   bool needsFence(Effect *effect);
   bool isReadLater(Effect *effect);
   /// A location that names a class after the author's variable or extent.
   mlir::Location named(AxisId id, llvm::StringRef suffix, mlir::Location loc);
-  mlir::FailureOr<mlir::Value> extentValue(AxisId id, mlir::Location loc);
+  mlir::FailureOr<Real> extentOf(AxisId id, mlir::Location loc);
+  /// The same as one value for all lanes: the largest, or the least.
+  mlir::FailureOr<mlir::Value> extentValue(AxisId id, mlir::Location loc, bool largest = true);
 
   Facts &facts;
   const Group &group;
@@ -232,13 +253,14 @@ private:
   llvm::ArrayRef<mlir::Attribute> privates;
   mlir::OpBuilder builder;
   std::vector<std::unique_ptr<Scope>> scopes;
-  Scope *current = nullptr;                                    // where values go
-  Scope *innermost = nullptr;                                  // the scope under construction; `current` is it or an ancestor
-  DemandSet needed;                                            // every demand of the group
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers;            // of the kernel -> their workspace
-  std::map<AxisId, mlir::Value> tileOf;                        // program axis -> which of its tiles this instance has
-  mlir::Value worker;                                          // which of the instances that share an axis out
-  const std::map<Demand, Slots, DemandLess> *handed = nullptr; // what the last of them finishes
+  Scope *current = nullptr;                         // where values go
+  Scope *innermost = nullptr;                       // the scope under construction; `current` is it or an ancestor
+  DemandSet needed;                                 // every demand of the group
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
+  std::map<AxisId, mlir::Value> tileOf;             // program axis -> which of its tiles this instance has
+  mlir::Value worker;                               // which of the instances that share an axis out
+  Real workers;                                     // how many
+  const Handed *handed = nullptr;                   // what the last of them finishes
 };
 
 } // namespace intent::conversion

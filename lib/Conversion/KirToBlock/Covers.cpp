@@ -1,62 +1,33 @@
 // One assignment of covers per variant: which classes are program tiles, lanes, chunks or points, and what sizes them.
-#include "Covers.h"
+#include "Assignment.h"
 
-#include "GroupFacts.h"
 #include "Groups.h"
 #include "Handover.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace intent::block;
 
-using intent::kir::ExtentAttr;
-using intent::kir::ForOp;
-using intent::kir::ReadOp;
-
 namespace intent::conversion {
 
-static int64_t feature(TargetAttr target, StringRef name, int64_t otherwise) {
+ExprAttr tilesOf(Facts &facts, const Group &group, AxisId id) {
+  ExprAttr lanes = group.covers.at(id).lanes;
+  if (group.ragged && id == group.ragged->members) { // each group ends in a tile of its own
+    ExprAttr bound = launchExpr(group.ragged->bound);
+    if (!lanes) return bound;
+    return ExprAttr::apply(ExprKind::Add,
+                           {ExprAttr::apply(ExprKind::FloorDiv, {bound, lanes}), tilesOf(facts, group, group.ragged->groups)});
+  }
+  ExprAttr extent = launchExpr(facts.axis(id).extent);
+  if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent)))
+    extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(extent.getContext(), 0)}); // start past stop: empty
+  return lanes ? ExprAttr::apply(ExprKind::CeilDiv, {extent, lanes}) : extent;
+}
+
+int64_t Assignment::feature(StringRef name, int64_t otherwise) {
   auto value = target ? dyn_cast_or_null<IntegerAttr>(target.getFeatures().get(name)) : IntegerAttr();
   return value ? value.getInt() : otherwise;
 }
-
-namespace {
-/// Assigns the covers of one kernel.
-class Assignment {
-public:
-  Assignment(Facts &facts, TargetAttr target, const KirToBlockOptions &options)
-      : facts(facts), target(target), options(options), context(facts.kernel.getContext()) {}
-  FailureOr<std::vector<Variant>> run();
-
-private:
-  Variant makeVariant(StringRef name, bool resident);
-  Group makeGroup(const GroupFacts &g, bool resident, Variant &variant);
-  void coverProgram(const GroupFacts &g, Group &group, Variant &variant);
-  void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
-  void giveLanes(Cover &cover, AxisId id, StringRef column, Role role, int64_t low, int64_t high, Variant &variant);
-  void giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant);
-  void giveSegment(Cover &cover, AxisId folded, Variant &variant);
-  bool isSliced(const GroupFacts &g, AxisId id);
-  bool isResident(const GroupFacts &g, AxisId id);
-  void shareOut(AxisId id, Group &group, Variant &variant);
-  std::string parameterName(StringRef prefix, StringRef column, AxisId id);
-  void declare(Variant &variant, ParameterAttr parameter);
-  LogicalResult readForced();
-  LogicalResult applyForced(const GroupFacts &g, Group &group, Variant &variant);
-  ExprAttr serialGuard(const GroupFacts &group);
-  ExprAttr residentGuard();
-
-  Facts &facts;
-  TargetAttr target;
-  const KirToBlockOptions &options;
-  MLIRContext *context;
-  std::vector<GroupFacts> groups;
-  std::map<std::pair<std::string, AxisId>, std::string> names;
-  llvm::StringSet<> used;
-  llvm::StringMap<SmallVector<StringRef>> forced; // by extent name: the levels that the options ask for
-};
-} // namespace
 
 //===- parameters --------------------------------------------------------------------------------------===//
 
@@ -113,17 +84,36 @@ void Assignment::giveSegment(Cover &cover, AxisId folded, Variant &variant) {
   giveLanes(cover, folded, "scan", Role::Scan, 16, 128, variant);
 }
 
+// Positions that walks of different lengths follow from may be lanes of an instance, which runs as long as the longest.
+bool Assignment::canShare(const GroupFacts &g, AxisId id) {
+  return g.lengths.contains(id) && !g.uniform.contains(id) && g.contracted.empty() && llvm::is_contained(g.program, id);
+}
+
 bool Assignment::isSliced(const GroupFacts &g, AxisId id) {
   return g.running.contains(id) && llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Folded; });
 }
 
-// Instances take turns at the chunks of a split class.
-void Assignment::shareOut(AxisId id, Group &group, Variant &variant) {
+ExprAttr Assignment::instances(const Group &group) {
+  ExprAttr product = ExprAttr::constant(context, 1);
+  for (AxisId id : group.programAxes)
+    product = ExprAttr::apply(ExprKind::Mul, {product, tilesOf(facts, group, id)});
+  return product;
+}
+
+// Instances take turns at the chunks of a split class. Parts that have axes of their own are much to read for one instance:
+// they are combined over a tree.
+void Assignment::shareOut(const GroupFacts &g, AxisId id, Group &group, Variant &variant) {
+  static constexpr int64_t treeFanIn = 16;
   group.split = id;
-  group.programAxes.push_back(id);
-  group.covers[id].program = true;
+  if (llvm::any_of(g.demands.order, [&](const Demand &demand) { return isPartial(facts, demand, id) && !facts.freeAxes(demand).empty(); }))
+    group.fanIn = treeFanIn;
   std::string name = parameterName("WORKERS_", "traversal_workers", id);
-  group.workers = ExprAttr::parameter(context, name);
+  group.workers = group.workerParameter = ExprAttr::parameter(context, name);
+  if (!group.programAxes.empty()) // among the instances of all tiles of the other axes
+    group.workers = ExprAttr::apply(ExprKind::CeilDiv,
+                                    {group.workers, ExprAttr::apply(ExprKind::Max, {instances(group), ExprAttr::constant(context, 1)})});
+  group.programAxes.insert(group.programAxes.begin(), id);
+  group.covers[id].program = true;
   Builder b(context);
   SmallVector<int64_t> domain{1, 2, 4, 8, 16, 32, 64, 96, 108, 128, 132, 144, 160, 192, 256, 264, 304, 384, 528, 608, 768, 1056};
   declare(variant, ParameterAttr::get(context, b.getStringAttr(name), Role::Workers, ParameterKind::Int, domain,
@@ -132,7 +122,7 @@ void Assignment::shareOut(AxisId id, Group &group, Variant &variant) {
 
 // Classes that a resident variant holds at once: what several traversals walk, and what a loop's body needs whole.
 bool Assignment::isResident(const GroupFacts &g, AxisId id) {
-  if (g.split == id || llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.uniform.contains(id) || isSliced(g, id) ||
+  if (g.split == id || llvm::is_contained(g.program, id) || g.ordered.contains(id) || g.isUniform(id) || isSliced(g, id) ||
       facts.sliceOwner(id))
     return false;
   if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
@@ -143,10 +133,13 @@ bool Assignment::isResident(const GroupFacts &g, AxisId id) {
 //===- covers ------------------------------------------------------------------------------------------===//
 
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
-  auto mayHaveLanes = [&](AxisId id) { return !g.uniform.contains(id) && !isPointExtent(facts, id); };
+  // Where lanes are threads, rows of different lengths share an instance instead of leaving most of it idle.
+  bool share = feature("warp_size", 1) > 1;
+  auto mayHaveLanes = [&](AxisId id) { return (!g.isUniform(id) || (share && canShare(g, id))) && !isPointExtent(facts, id); };
   // Beside lanes that the instance walks a program axis counts rows.
   auto inner = llvm::make_filter_range(g.classes, [&](AxisId id) {
-    return mayHaveLanes(id) && !llvm::is_contained(g.program, id) && !g.ordered.contains(id) && !facts.sliceOwner(id);
+    return !g.isUniform(id) && !isPointExtent(facts, id) && !llvm::is_contained(g.program, id) && !g.ordered.contains(id) &&
+           !facts.sliceOwner(id);
   });
   bool innerLanes = !inner.empty();
   for (AxisId id : g.program)
@@ -175,7 +168,9 @@ void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &varian
   if (innerLanes) {
     bool columns = dense != candidates.end() && llvm::none_of(inner, [&](AxisId id) { return g.dense.contains(id); });
     if (columns) giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 4096, variant);
-    else giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, 64, variant);
+    else
+      giveLanes(group.covers[candidates[0]], candidates[0], "ownership_m", Role::Ownership, 1, canShare(g, candidates[0]) ? 256 : 64,
+                variant);
     return;
   }
   giveLanes(group.covers[candidates[0]], candidates[0], "ownership_n", Role::Ownership, 16, 65536, variant);
@@ -188,8 +183,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   auto keepInnermost = [&](ArrayRef<AxisId> own) {
     AxisId inner = ~0u;
     for (AxisId id : own)
-      if (!isPointExtent(facts, facts.find(id)) && !g.uniform.contains(facts.find(id)) &&
-          (inner == ~0u || g.dense.contains(facts.find(id))))
+      if (!isPointExtent(facts, facts.find(id)) && !g.isUniform(facts.find(id)) && (inner == ~0u || g.dense.contains(facts.find(id))))
         inner = facts.find(id);
     for (AxisId id : own)
       if (facts.find(id) != inner) outerAxes.insert(facts.find(id));
@@ -205,9 +199,13 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
             free.push_back(c);
       keepInnermost(free);
     });
+  auto variesOverLanes = [&](AxisId id) {
+    return llvm::any_of(facts.freeAxes(facts.index.extent(facts.axis(id).extent)),
+                        [&](AxisId other) { return llvm::is_contained(g.program, other) && group.covers[other].lanes; });
+  };
   auto walksPoints = [&](AxisId id) {
-    if (g.running.contains(id)) return g.uniform.contains(id);
-    return g.ordered.contains(id) || g.uniform.contains(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
+    if (g.running.contains(id)) return g.isUniform(id);
+    return g.ordered.contains(id) || g.isUniform(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
            (outerAxes.contains(id) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
@@ -220,7 +218,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   for (AxisId id : g.classes) {
     Cover &cover = group.covers[id];
     if (cover.program) continue;
-    if (g.split == id) shareOut(id, group, variant);
+    if (g.split == id) shareOut(g, id, group, variant);
     if (Operation *owner = facts.sliceOwner(id)) { // as many lanes as the chunk that the slice is of
       giveSegment(cover, facts.find(facts.axesOf(owner)[0]), variant);
       cover.slice = true;
@@ -245,7 +243,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
     else if (id == g.rhsFree || id == g.lhsFree)
       giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
     else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
-    else giveLanes(cover, id, "reduction", Role::Reduction, 16, 65536, variant);
+    else giveLanes(cover, id, "reduction", Role::Reduction, variesOverLanes(id) ? 8 : 16, 65536, variant);
   }
 }
 
@@ -254,6 +252,13 @@ Group Assignment::makeGroup(const GroupFacts &g, bool resident, Variant &variant
   group.effects = g.effects;
   group.programAxes = g.program;
   group.order = fragmentOrder(facts, g);
+  if (g.ragged && llvm::is_contained(g.program, g.ragged->members)) {
+    group.ragged = g.ragged;
+    group.covers[g.ragged->groups].program = true;
+    Cover all;
+    giveCoverage(g, all, g.ragged->groups, variant);
+    group.groupLanes = all.lanes;
+  }
   coverProgram(g, group, variant);
   coverInner(g, group, resident, variant);
   return group;
@@ -295,7 +300,8 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
       if (!asks("loop") || !asks("lanes")) return illegal("a fold or region scan walks it in chunks");
       continue;
     }
-    if (asks("lanes") && (g.uniform.contains(id) || g.ordered.contains(id))) return illegal("control needs one position at a time");
+    bool shared = asks("program") && canShare(g, id);
+    if (asks("lanes") && ((g.isUniform(id) && !shared) || g.ordered.contains(id))) return illegal("control needs one position at a time");
     if (!asks("program") && it->second.size() == 1 && asks("lanes") && !facts.isLaunchVisible(facts.axis(id).extent))
       return illegal("its extent is not known at launch");
     if (g.complete.contains(id) && !(asks("lanes") && it->second.size() == 1)) return illegal("a loop carry needs all its members at once");
@@ -313,133 +319,6 @@ LogicalResult Assignment::applyForced(const GroupFacts &g, Group &group, Variant
     group.swizzle.clear();
   }
   return success();
-}
-
-//===- variants ----------------------------------------------------------------------------------------===//
-
-// A group that only one instance runs is legal while what it serialises fits.
-ExprAttr Assignment::serialGuard(const GroupFacts &group) {
-  int64_t limit = feature(target, "serial_elements", INT64_MAX);
-  if (!group.program.empty() || group.split || limit >= (int64_t(1) << 40)) return {};
-  // What it walks at a time: the axes of each effect, and those of each structured operation with what its operands vary over.
-  std::vector<std::set<AxisId>> walks;
-  auto walk = [&](ArrayRef<AxisId> axes, const AxisSet &more) {
-    std::set<AxisId> own;
-    for (ArrayRef<AxisId> part : {axes, ArrayRef<AxisId>(more)})
-      for (AxisId id : part)
-        if (AxisId c = facts.find(id); !facts.isPass(c) && facts.isLaunchVisible(facts.axis(c).extent)) own.insert(c);
-    auto holds = [](const std::set<AxisId> &a, const std::set<AxisId> &b) { return std::includes(a.begin(), a.end(), b.begin(), b.end()); };
-    if (llvm::any_of(walks, [&](auto &known) { return holds(known, own); })) return;
-    llvm::erase_if(walks, [&](auto &known) { return holds(own, known); });
-    walks.push_back(own);
-  };
-  for (Effect *effect : group.effects)
-    forEachLeaf(effect, [&](Effect *leaf) {
-      AxisSet around(leaf->parallel.begin(), leaf->parallel.end());
-      for (Effect *loop = leaf->parent; loop; loop = loop->parent)
-        llvm::append_range(around, facts.axesOf(loop->op));
-      walk(facts.axesOf(leaf->op), around);
-    });
-  for (const Demand &demand : group.demands.order)
-    if (Operation *op = demand.first.getDefiningOp(); op && (isReduction(op) || Carries::has(op) || isa<kir::ScanOp>(op))) {
-      AxisSet pulled; // wherever the result is read
-      for (const Demand &child : facts.children(demand))
-        llvm::append_range(pulled, facts.freeAxes(child));
-      walk(facts.axesOf(op), pulled);
-    }
-  ExprAttr guard = ExprAttr::constant(context, 1);
-  for (const std::set<AxisId> &walked : walks) {
-    ExprAttr product = ExprAttr::constant(context, 1);
-    for (AxisId id : walked)
-      product = ExprAttr::apply(ExprKind::Mul, {product, launchExpr(facts.axis(id).extent)});
-    guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)})});
-  }
-  return guard.getConstant() == 1 ? ExprAttr() : guard;
-}
-
-// Every class with a resident cover fits, the group's other lanes aside.
-ExprAttr Assignment::residentGuard() {
-  int64_t limit = feature(target, "fragment_elements", 65536) / 2;
-  ExprAttr guard = ExprAttr::constant(context, 1);
-  for (const GroupFacts &g : groups) {
-    ExprAttr product;
-    for (AxisId id : g.classes) {
-      if (!isResident(g, id)) continue;
-      ExprAttr extent = launchExpr(facts.axis(id).extent);
-      product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
-    }
-    if (product)
-      guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)})});
-  }
-  return guard;
-}
-
-Variant Assignment::makeVariant(StringRef name, bool resident) {
-  Variant variant;
-  variant.name = name.str();
-  for (const GroupFacts &g : groups)
-    variant.groups.push_back(makeGroup(g, resident, variant));
-  return variant;
-}
-
-FailureOr<std::vector<Variant>> Assignment::run() {
-  for (StringAttr atom : [&] {
-         SmallVector<StringAttr> all;
-         for (AxisId id = 0, e = facts.axisCount(); id < e; ++id)
-           llvm::append_range(all, facts.axis(id).extent.getAtoms());
-         return all;
-       }())
-    used.insert(atom.getValue());
-  for (SmallVector<Effect *> &effects : formGroups(facts)) {
-    GroupFacts whole = factsOf(facts, effects);
-    bool edges = false;
-    for (Effect *a : effects)
-      for (Effect *b : effects)
-        edges |= a != b && (dependsOn(facts, a, b) || haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b)));
-    if (serialGuard(whole)) whole.split = splitAxis(facts, whole);
-    if (!whole.program.empty() || effects.size() == 1 || edges || whole.split) {
-      groups.push_back(std::move(whole));
-      continue;
-    }
-    for (Effect *effect : effects) { // apart, each may have instances of its own
-      groups.push_back(factsOf(facts, effect));
-      if (serialGuard(groups.back())) groups.back().split = splitAxis(facts, groups.back());
-    }
-  }
-  if (failed(readForced())) return failure();
-  bool mustBeComplete = llvm::any_of(groups, [](const GroupFacts &g) { return !g.complete.empty(); });
-  ExprAttr fits = residentGuard(), serial = ExprAttr::constant(context, 1);
-  for (const GroupFacts &g : groups)
-    if (ExprAttr guard = serialGuard(g)) serial = ExprAttr::apply(ExprKind::And, {serial, guard});
-  bool anyResident = false;
-  for (const GroupFacts &g : groups)
-    for (AxisId id : g.classes)
-      anyResident |= isResident(g, id);
-  std::vector<Variant> variants;
-  if (!forced.empty()) {
-    Variant variant = makeVariant("forced", mustBeComplete);
-    for (auto [g, group] : llvm::zip_equal(groups, variant.groups))
-      if (failed(applyForced(g, group, variant))) return failure();
-    if (!serial.getConstant()) variant.guard = serial;
-    variants.push_back(std::move(variant));
-    return variants;
-  }
-  auto guarded = [&](Variant variant, ExprAttr guard) {
-    if (guard.getConstant() == 0) return;
-    if (!guard.getConstant()) variant.guard = guard;
-    variants.push_back(std::move(variant));
-  };
-  if (anyResident) guarded(makeVariant("resident", true), ExprAttr::apply(ExprKind::And, {serial, fits}));
-  if (!mustBeComplete && (!anyResident || fits.getConstant() != 1))
-    guarded(makeVariant(anyResident ? "chunked" : "tiled", false),
-            anyResident ? ExprAttr::apply(ExprKind::And, {serial, ExprAttr::apply(ExprKind::Not, {fits})}) : serial);
-  if (variants.empty())
-    return facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
-  return variants;
-}
-
-FailureOr<std::vector<Variant>> assignCovers(Facts &facts, TargetAttr target, const KirToBlockOptions &options) {
-  return Assignment(facts, target, options).run();
 }
 
 } // namespace intent::conversion

@@ -17,14 +17,25 @@ struct Cover {
   bool complete() const { return lanes && !program && !loop && !slice; }
 };
 
+/// Members of groups whose sizes only device data knows, of which no two are stored to one element: they are walked in tiles
+/// of one linear sequence, each within a group.
+struct RaggedAxis {
+  AxisId groups, members;
+  kir::ExtentAttr bound; // members of all groups together, at most
+};
+
 struct Group {
   llvm::SmallVector<Effect *> effects;   // outermost ones, in program order
   llvm::SmallVector<AxisId> programAxes; // classes with a program level, outer to inner
   std::map<AxisId, Cover> covers;
   llvm::SmallVector<AxisId> order; // all classes in fragment axis order
   AxisId split = ~0u;              // the class that instances share out and hand over, a program axis without a position
-  block::ExprAttr workers;         // among how many
-  std::string swizzle;             // parameter of the grouped swizzle over the last two program axes; or empty
+  block::ExprAttr workers;         // among how many: the parameter's, a share of them for each tile of the other axes
+  block::ExprAttr workerParameter;
+  std::optional<RaggedAxis> ragged; // its members are a program axis that stands for the groups too
+  block::ExprAttr groupLanes;       // all groups at once, to find the one that a tile is of
+  int64_t fanIn = 0;                // of a tree of hand-overs; 0: the last of all instances finishes
+  std::string swizzle;              // parameter of the grouped swizzle over the last two program axes; or empty
   unsigned rank(AxisId id) const { return llvm::find(order, id) - order.begin(); }
 };
 
@@ -37,6 +48,9 @@ struct Variant {
 
 /// The launch expression of a launch-visible extent.
 block::ExprAttr launchExpr(kir::ExtentAttr extent);
+
+/// How many instances walk a program axis that is not shared out.
+block::ExprAttr tilesOf(Facts &facts, const Group &group, AxisId id);
 
 /// How messages and options name an axis: its extent, `N`, `4` or `M + 1`.
 std::string extentName(kir::ExtentAttr extent);

@@ -1,4 +1,4 @@
-// Effects: the program coordinates of a group, and its stores in traversals of what they leave unbound.
+// Effects: the stores and atomic accesses of a group, in traversals of what they leave unbound.
 #include "Construct.h"
 
 #include "Groups.h"
@@ -7,179 +7,6 @@ using namespace mlir;
 using namespace intent::block;
 
 namespace intent::conversion {
-
-//===- program coordinates -----------------------------------------------------------------------------===//
-
-Location Construction::named(AxisId id, StringRef suffix, Location loc) {
-  std::string name;
-  for (AxisId member : facts.members(facts.find(id))) {
-    const Axis &axis = facts.axis(member);
-    if (axis.kind != Axis::Parallel && axis.kind != Axis::Ordered) continue;
-    auto which = llvm::find(facts.axesOf(axis.op), member) - facts.axesOf(axis.op).begin();
-    if (auto author = dyn_cast<NameLoc>(axis.op->getRegion(0).front().getArgument(which).getLoc())) name = author.getName().str();
-    if (!name.empty()) break;
-  }
-  if (name.empty()) {
-    SmallVector<StringAttr> atoms = facts.axis(id).extent.getAtoms();
-    if (atoms.size() == 1) name = atoms[0].getValue().lower();
-    if (name.empty() || !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; })) name = "i";
-  }
-  return NameLoc::get(builder.getStringAttr(name + suffix.str()), loc);
-}
-
-// Decodes the linear instance number, the last program axis fastest; grouped swizzle over the last two where asked for.
-LogicalResult Construction::bindProgram(Value linear) {
-  Location loc = facts.kernel.getLoc();
-  size_t count = group.programAxes.size();
-  auto real = [](Value value) {
-    Real r;
-    r.value = value;
-    return r;
-  };
-  SmallVector<Real> sizes;
-  for (AxisId id : group.programAxes) {
-    if (id == group.split) {
-      sizes.push_back(real(ParamOp::create(builder, loc, builder.getIndexType(), group.workers)));
-      continue;
-    }
-    FailureOr<Value> extent = extentValue(id, loc);
-    if (failed(extent)) return failure();
-    Real size = real(*extent);
-    if (ExprAttr lanes = group.covers.at(id).lanes) {
-      Real block = real(ParamOp::create(builder, loc, builder.getIndexType(), lanes));
-      Real padded = binary(BinaryKind::Add, size, binary(BinaryKind::Sub, block, indexConstant(1, loc), loc), loc);
-      size = binary(BinaryKind::FloorDiv, padded, block, named(id, "_tiles", loc));
-    }
-    sizes.push_back(size);
-  }
-  SmallVector<Real> tiles(count);
-  Real rest = real(linear);
-  size_t outer = count;
-  if (!group.swizzle.empty()) {
-    outer = count - 2;
-    Real rows = sizes[count - 2], columns = sizes[count - 1];
-    Real tile = rest;
-    if (outer) {
-      Real plane = binary(BinaryKind::Mul, rows, columns, loc);
-      tile = binary(BinaryKind::Mod, rest, plane, loc);
-      rest = binary(BinaryKind::FloorDiv, rest, plane, loc);
-    }
-    Real height = real(ParamOp::create(builder, loc, builder.getIndexType(), ExprAttr::parameter(builder.getContext(), group.swizzle)));
-    Real perGroup = binary(BinaryKind::Mul, height, columns, loc);
-    Real first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, tile, perGroup, loc), height,
-                        named(group.programAxes[count - 2], "_first", loc));
-    Real left = binary(BinaryKind::Sub, rows, first, loc);
-    Real size = binary(BinaryKind::Minimum, left, height, named(group.programAxes[count - 2], "_group", loc));
-    Real within = binary(BinaryKind::Mod, tile, perGroup, loc);
-    tiles[count - 2] =
-        binary(BinaryKind::Add, first, binary(BinaryKind::Mod, within, size, loc), named(group.programAxes[count - 2], "_tile", loc));
-    tiles[count - 1] = binary(BinaryKind::FloorDiv, within, size, named(group.programAxes[count - 1], "_tile", loc));
-  }
-  for (size_t i = outer; i-- > 0;) {
-    bool lanes = static_cast<bool>(group.covers.at(group.programAxes[i]).lanes);
-    Location at = named(group.programAxes[i], lanes ? "_tile" : "", loc);
-    tiles[i] = i == 0 ? rest : binary(BinaryKind::Mod, rest, sizes[i], at);
-    if (i != 0) rest = binary(BinaryKind::FloorDiv, rest, sizes[i], loc);
-  }
-  for (auto [id, tile] : llvm::zip_equal(group.programAxes, tiles)) {
-    tileOf[id] = tile.value;
-    if (id == group.split) {
-      worker = tile.value;
-      continue;
-    }
-    ExprAttr lanes = group.covers.at(id).lanes;
-    if (!lanes) {
-      current->bindings[id] = {tile.value, {}, {}};
-      continue;
-    }
-    FailureOr<Value> extent = extentValue(id, loc);
-    if (failed(extent)) return failure();
-    Real block = real(ParamOp::create(builder, loc, builder.getIndexType(), lanes));
-    current->bindings[id] = {binary(BinaryKind::Mul, tile, block, named(id, "0", loc)).value, lanes, *extent};
-  }
-  return success();
-}
-
-ArrayAttr Construction::recordedCovers() {
-  SmallVector<Attribute> covers;
-  for (AxisId id : group.order) {
-    if (id == facts.slotAxis()) continue;
-    const Cover &cover = group.covers.at(id);
-    SmallVector<Level> levels;
-    if (cover.program) levels.push_back(Level::Program);
-    if (cover.loop) levels.push_back(cover.lanes ? Level::Loop : Level::Point);
-    if (cover.lanes) levels.push_back(Level::Lanes);
-    covers.push_back(CoverAttr::get(builder.getContext(), builder.getStringAttr(extentName(facts.axis(id).extent)), levels, cover.lanes));
-  }
-  return builder.getArrayAttr(covers);
-}
-
-LogicalResult Construction::build() {
-  MLIRContext *context = builder.getContext();
-  ExprAttr size = ExprAttr::constant(context, 1);
-  for (AxisId id : group.programAxes) {
-    if (id == group.split) {
-      size = ExprAttr::apply(ExprKind::Mul, {size, group.workers});
-      continue;
-    }
-    ExprAttr extent = launchExpr(facts.axis(id).extent);
-    if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent)))
-      extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(context, 0)}); // start past stop: empty
-    if (ExprAttr lanes = group.covers.at(id).lanes) extent = ExprAttr::apply(ExprKind::CeilDiv, {extent, lanes});
-    size = ExprAttr::apply(ExprKind::Mul, {size, extent});
-  }
-  Location loc = facts.kernel.getLoc();
-  builder.setInsertionPointToEnd(&program.getBody().front());
-  auto op = GroupOp::create(builder, loc, size, recordedCovers());
-  ::mlir::Block &body = op.getBody().emplaceBlock();
-  Value linear = body.addArgument(builder.getIndexType(), NameLoc::get(builder.getStringAttr("pid"), loc));
-  scopes.push_back(std::make_unique<Scope>(Scope{nullptr, &body, nullptr, {}, {}, {}}));
-  current = innermost = scopes.back().get();
-  setInsertionPoint();
-  for (Effect *effect : group.effects)
-    for (const Demand &demand : facts.demandsOf(effect).order)
-      needed.insert(demand);
-  if (failed(bindProgram(linear))) return failure();
-  for (AxisId id : group.order) { // resident classes are complete in the whole instance
-    if (id == facts.slotAxis()) continue;
-    const Cover &cover = group.covers.at(id);
-    if (!cover.complete()) continue;
-    FailureOr<Value> extent = extentValue(id, loc);
-    if (failed(extent)) return failure();
-    bool whole = cover.lanes.getConstant() && facts.axis(id).extent.getConstant() == cover.lanes.getConstant();
-    current->bindings[id] = {indexConstant(0, loc).value, cover.lanes, whole ? Value() : *extent, /*complete=*/true};
-  }
-  if (failed(makeBuffers())) return failure();
-  return group.split == ~0u ? emit(group.effects, {}) : handOver();
-}
-
-// Each buffer is workspace of the launch: the parallel axes that it is private to, then its own.
-LogicalResult Construction::makeBuffers() {
-  llvm::SetVector<Value> used;
-  for (Effect *effect : group.effects)
-    for (const Access &access : facts.accessesOf(effect))
-      if (access.view.getDefiningOp()) used.insert(access.view);
-  for (Value view : used) {
-    SmallVector<ExprAttr> shape;
-    ExprAttr zero = ExprAttr::constant(builder.getContext(), 0);
-    auto add = [&](kir::ExtentAttr extent) {
-      if (!facts.isLaunchVisible(extent)) return false;
-      shape.push_back(ExprAttr::apply(ExprKind::Max, {launchExpr(extent), zero}));
-      return true;
-    };
-    bool known = true;
-    for (AxisId id : facts.privateAxes(view))
-      known &= add(facts.axis(id).extent);
-    for (kir::ExtentAttr extent : kir::shapeOf(view.getType()))
-      known &= add(extent);
-    if (!known)
-      return emitError(view.getLoc(), "shared gpu: a buffer's extent, or that of a loop it is private to, is not known at launch");
-    std::string name = "buffer";
-    if (auto author = dyn_cast<NameLoc>(view.getLoc())) name = author.getName().str();
-    buffers[view] = workspace(name, kir::elementType(view.getType()), shape, /*zeroed=*/false);
-  }
-  return success();
-}
 
 //===- stores ------------------------------------------------------------------------------------------===//
 
@@ -294,14 +121,16 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
   if (!effect->conditions.empty()) active.push_back(*holds);
   if (std::optional<Real> running = activity(loc)) active.push_back(*running);
   llvm::append_range(others, active);
+  AxisSet axes;
   for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
     for (AxisId id : own) { // even where nothing about it varies
+      axes.push_back(facts.find(id));
       FailureOr<Real> at = realiseIndex(facts.position(id), loc);
       if (failed(at)) return failure();
       if (isa<kir::WriteOp>(effect->op)) continue;
       others.push_back(*at);
     }
-  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), /*authored=*/true, others, loc);
+  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), &axes, /*authored=*/true, others, loc);
   if (failed(accessed)) return failure();
   llvm::append_range(accessed->valid, active);
   return accessed;

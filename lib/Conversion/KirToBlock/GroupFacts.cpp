@@ -18,11 +18,11 @@ bool isPointExtent(Facts &facts, AxisId id) {
   return extent && *extent <= pointExtent;
 }
 
-static void addUniform(Facts &facts, GroupFacts &group, AxisId axis) {
+static void addLengths(Facts &facts, GroupFacts &group, AxisId axis) {
   if (facts.sliceOwner(axis)) return; // as long as the chunk that is being walked
   auto leaves = [&](const Index *node) {
     for (AxisId id : facts.freeAxes(node))
-      group.uniform.insert(id);
+      group.lengths.insert(id);
   };
   leaves(facts.index.extent(facts.axis(axis).extent));
   if (facts.axis(axis).kind == Axis::Ordered)
@@ -41,13 +41,13 @@ static void findContractionLanes(Facts &facts, GroupFacts &group) {
       AxisId found = ~0u;
       for (const Index *c : at)
         forEachAxis(c, [&](AxisId id) {
-          if (llvm::is_contained(mine, id) && !llvm::is_contained(other, id) && !group.uniform.contains(id) &&
-              !group.ordered.contains(id) && !isPointExtent(facts, id))
+          if (llvm::is_contained(mine, id) && !llvm::is_contained(other, id) && !group.isUniform(id) && !group.ordered.contains(id) &&
+              !isPointExtent(facts, id))
             found = id;
         });
       if (found != ~0u) return found;
       for (AxisId id : mine) // rows that the operand is read for, one by one
-        if (!llvm::is_contained(other, id) && !group.uniform.contains(id) && !group.ordered.contains(id) && !isPointExtent(facts, id) &&
+        if (!llvm::is_contained(other, id) && !group.isUniform(id) && !group.ordered.contains(id) && !isPointExtent(facts, id) &&
             llvm::is_contained(group.program, id))
           found = id;
       return found;
@@ -72,6 +72,34 @@ static void findRevisited(Facts &facts, GroupFacts &group) {
       if (Operation *op = demand.first.getDefiningOp(); op && (isReduction(op) || facts.isRunning(demand)))
         again |= llvm::any_of(facts.children(demand), deep);
     if (again) group.revisited.insert(id);
+  }
+}
+
+// The view axis along which a write has an element of its own for each member of each group.
+static std::optional<kir::ExtentAttr> boundOfMembers(Facts &facts, ArrayRef<Effect *> effects, AxisId groups, AxisId members) {
+  std::optional<kir::ExtentAttr> bound;
+  for (Effect *effect : effects)
+    forEachLeaf(effect, [&](Effect *leaf) {
+      if (!isa<kir::WriteOp>(leaf->op)) return;
+      unsigned dependent = 0;
+      for (auto [at, extent] : llvm::zip_equal(facts.effectCoordinates(leaf->op), kir::shapeOf(viewOf(leaf->op).getType()))) {
+        AxisSet free = facts.freeAxes(at);
+        if (llvm::is_contained(free, groups) && llvm::is_contained(free, members) && facts.isLaunchVisible(extent)) bound = extent;
+        dependent += llvm::is_contained(free, groups) || llvm::is_contained(free, members);
+      }
+      if (dependent != 1) bound.reset();
+    });
+  return bound;
+}
+
+static void findRagged(Facts &facts, GroupFacts &group, const llvm::SetVector<AxisId> &combined) {
+  for (AxisId id : group.classes) {
+    const kir::ExtentAttr extent = facts.axis(id).extent;
+    if (facts.isLaunchVisible(extent) || combined.contains(id) || group.isUniform(id) || group.ordered.contains(id)) continue;
+    AxisSet over = facts.freeAxes(facts.index.extent(extent));
+    if (over.size() != 1 || !llvm::is_contained(group.program, over[0]) || !isFreeIn(facts, group.effects, id)) continue;
+    if (std::optional<kir::ExtentAttr> bound = boundOfMembers(facts, group.effects, over[0], id))
+      group.ragged = RaggedAxis{over[0], id, *bound};
   }
 }
 
@@ -145,7 +173,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   auto walks = [&](AxisId id) { // one position or chunk at a time
     addClass(id);
     if (facts.isPass(id)) return;
-    addUniform(facts, group, id);
+    addLengths(facts, group, id);
     (facts.axis(id).kind == Axis::Ordered ? group.ordered : group.running).insert(facts.find(id));
   };
   std::function<void(Effect *)> visit = [&](Effect *effect) {
@@ -154,7 +182,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     if (effect->isLeaf()) {
       for (AxisId id : facts.axesOf(effect->op)) {
         addClass(id);
-        addUniform(facts, group, id);
+        addLengths(facts, group, id);
       }
       for (AxisId id : facts.privateAxes(viewOf(effect->op)))
         addClass(id);
@@ -189,7 +217,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     if (isReduction(op))
       for (AxisId id : facts.axesOf(op)) {
         addClass(id);
-        addUniform(facts, group, id);
+        addLengths(facts, group, id);
         group.reduced.insert(facts.find(id));
         if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
       }
@@ -227,6 +255,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     group.complete.remove(id);
   findContractionLanes(facts, group);
   findRevisited(facts, group);
+  findRagged(facts, group, combined);
   return group;
 }
 

@@ -1,7 +1,7 @@
 #ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_GROUPFACTS_H
 #define INTENT_LIB_CONVERSION_KIRTOBLOCK_GROUPFACTS_H
 
-#include "Facts.h"
+#include "Covers.h"
 
 namespace intent::conversion {
 
@@ -9,12 +9,16 @@ namespace intent::conversion {
 struct GroupFacts {
   llvm::SmallVector<Effect *> effects;
   DemandSet demands;
-  llvm::SetVector<AxisId> classes, reduced, contracted, uniform, ordered, complete, revisited;
+  llvm::SetVector<AxisId> classes, reduced, contracted, ordered, complete, revisited;
+  llvm::SetVector<AxisId> uniform; // control or a combine depends on the position: an instance has one at a time
+  llvm::SetVector<AxisId> lengths; // trip counts vary over them; their lanes run as long as the longest of them
   llvm::SetVector<AxisId> running; // classes that scans, folds and region scans walk in order
   llvm::SmallVector<AxisId> program;
   std::optional<AxisId> split;         // the reduced class that instances share out
+  std::optional<RaggedAxis> ragged;    // members that may have a program level, or have one
   AxisId lhsFree = ~0u, rhsFree = ~0u; // the lane axes of the group's contractions
   llvm::SetVector<AxisId> dense;       // classes on the last axis of some load or store
+  bool isUniform(AxisId id) const { return uniform.contains(id) || lengths.contains(id); }
 };
 
 /// Classes, reductions, control and contractions of the effects of one group.

@@ -86,8 +86,8 @@ static bool apartByContract(Facts &facts, const Access &a, const Access &b, Axis
                       [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b.effect->parallel, axis); });
 }
 
-SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &combined) {
-  SmallVector<SmallVector<AxisId>> ownAxes;
+static SmallVector<SmallVector<AxisId>> leafAxes(Facts &facts, ArrayRef<Effect *> effects) {
+  SmallVector<SmallVector<AxisId>> all;
   for (Effect *effect : effects)
     forEachLeaf(effect, [&](Effect *write) {
       SmallVector<AxisId> own;
@@ -95,23 +95,30 @@ SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const 
         own.push_back(facts.find(id));
       for (AxisId id : facts.axesOf(write->op))
         own.push_back(facts.find(id));
-      ownAxes.push_back(own);
+      all.push_back(own);
     });
+  return all;
+}
+
+bool isFreeIn(Facts &facts, ArrayRef<Effect *> effects, AxisId id) {
+  if (!llvm::all_of(leafAxes(facts, effects), [&](auto &own) { return llvm::is_contained(own, id); })) return false;
   SmallVector<Access> accesses;
   for (Effect *effect : effects)
     llvm::append_range(accesses, facts.accessesOf(effect));
-  SmallVector<AxisId> result;
-  for (AxisId id : ownAxes[0]) {
-    if (llvm::is_contained(result, id) || combined.contains(id) || !facts.isLaunchVisible(facts.axis(id).extent)) continue;
-    if (!llvm::all_of(ownAxes, [&](auto &own) { return llvm::is_contained(own, id); })) continue;
-    bool crossed = false;
-    for (const Access &a : accesses)
-      for (const Access &b : accesses)
-        if (&a != &b && a.write && a.view == b.view && !commute(a.op, b.op) && !apartByContract(facts, a, b, id) &&
-            !facts.areDisjoint(a.coordinates, b.coordinates) && !meetOnlyAtOnePosition(facts, a, b, id))
-          crossed = true;
-    if (!crossed) result.push_back(id);
-  }
+  for (const Access &a : accesses)
+    for (const Access &b : accesses)
+      if (&a != &b && a.write && a.view == b.view && !commute(a.op, b.op) && !apartByContract(facts, a, b, id) &&
+          !facts.areDisjoint(a.coordinates, b.coordinates) && !meetOnlyAtOnePosition(facts, a, b, id))
+        return false;
+  return true;
+}
+
+SmallVector<AxisId> programAxes(Facts &facts, ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &combined) {
+  SmallVector<AxisId> result, own = leafAxes(facts, effects)[0];
+  for (AxisId id : own)
+    if (!llvm::is_contained(result, id) && !combined.contains(id) && facts.isLaunchVisible(facts.axis(id).extent) &&
+        isFreeIn(facts, effects, id))
+      result.push_back(id);
   return result;
 }
 

@@ -20,6 +20,9 @@ bool dependsOn(Facts &facts, Effect *effect, Effect *earlier);
 /// Calls `visit` on each leaf of an effect.
 void forEachLeaf(Effect *effect, llvm::function_ref<void(Effect *)> visit);
 
+/// True if every effect has the class, and no edge crosses instances along it.
+bool isFreeIn(Facts &facts, llvm::ArrayRef<Effect *> effects, AxisId id);
+
 /// The classes that may have a program level: launch-visible, free in every effect, not combined along, and crossed by no edge.
 llvm::SmallVector<AxisId> programAxes(Facts &facts, llvm::ArrayRef<Effect *> effects, const llvm::SetVector<AxisId> &combined);
 

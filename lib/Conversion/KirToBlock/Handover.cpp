@@ -28,7 +28,7 @@ bool hasAxis(Facts &facts, Effect *effect, AxisId split) {
 // behind everything that other instances do.
 static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
   if (!facts.isLaunchVisible(facts.axis(split).extent)) return false;
-  for (const auto *set : {&g.uniform, &g.ordered, &g.running, &g.complete})
+  for (const auto *set : {&g.uniform, &g.lengths, &g.ordered, &g.running, &g.complete})
     if (set->contains(split)) return false;
   auto isSequential = [&](AxisId id) { return facts.isPass(id) || facts.axis(id).kind == Axis::Ordered; };
   bool partial = false;
@@ -79,56 +79,99 @@ static Real scalar(Value value) {
   return real;
 }
 
+// Each instance stores its part and draws a ticket of its cell; the last to arrive sees what all others stored before theirs,
+// and goes on: to the next level of a tree with the cell's part, at the top to what finishes.
 LogicalResult Construction::handOver() {
   Location loc = facts.kernel.getLoc();
   SmallVector<Effect *> shared, finishing;
   for (Effect *effect : group.effects)
     (hasAxis(facts, effect, group.split) ? shared : finishing).push_back(effect);
   if (failed(emit(shared, {}))) return failure();
-  std::map<Demand, Slots, DemandLess> slots;
+  SmallVector<Demand> partial;
   for (Effect *effect : finishing)
     for (const Demand &demand : facts.demandsOf(effect).order)
-      if (isPartial(facts, demand, group.split) && !slots.count(demand))
-        for (Value result : demand.first.getDefiningOp()->getResults()) {
-          FailureOr<Slots> stored = storePartial({result, demand.second});
-          if (failed(stored)) return failure();
-          slots[{result, demand.second}] = *stored;
-        }
-  // The last instance to draw a ticket sees what all others stored before theirs.
-  Value counter = workspace("arrived", builder.getI32Type(), {ExprAttr::constant(builder.getContext(), 1)}, /*zeroed=*/true);
-  FenceOp::create(builder, loc);
-  Value zero = indexConstant(0, loc).value, one = constant(builder.getI32IntegerAttr(1), loc).value;
-  ArrayAttr none = builder.getArrayAttr({}), scalarAxes = builder.getArrayAttr({builder.getI64ArrayAttr({})});
-  Value drawn = AtomicOp::create(builder, loc, builder.getI32Type(), AtomicKind::Add, MemoryOrder::AcqRel, one, counter, ValueRange{zero},
-                                 ValueRange(), scalarAxes, none);
-  Value ticket = CastOp::create(builder, loc, builder.getIndexType(), drawn);
-  Real workers = scalar(ParamOp::create(builder, loc, builder.getIndexType(), group.workers));
-  Real last = binary(BinaryKind::Sub, workers, indexConstant(1, loc), loc);
-  Value isLast = compare(ComparePredicate::Eq, scalar(ticket), last, loc).value;
-  auto branch = scf::IfOp::create(builder, loc, isLast, /*withElseRegion=*/false);
-  ::mlir::Block *body = branch.thenBlock();
-  if (!body->empty()) body->back().erase();
-  Scope *home = current, *finish = addScope(body, branch);
-  finish->isRoot = true; // nothing that an instance knows of its own members is known here
-  handed = &slots;
-  FenceOp::create(builder, loc);
+      if (isPartial(facts, demand, group.split))
+        for (Value result : demand.first.getDefiningOp()->getResults())
+          if (Demand part(result, demand.second); !llvm::is_contained(partial, part)) partial.push_back(part);
+  Real number = scalar(worker), count = workers;
+  ExprAttr numbers = group.workers, one = ExprAttr::constant(builder.getContext(), 1);
+  SmallVector<Value> place; // the tile's counters
+  SmallVector<ExprAttr> counters;
+  for (AxisId id : group.programAxes)
+    if (id != group.split) {
+      place.push_back(tileOf.at(id));
+      counters.push_back(tilesOf(facts, group, id));
+    }
+  place.emplace_back();
+  counters.emplace_back();
+  std::vector<Handed> levels;
+  levels.reserve(2);
+  SmallVector<std::pair<Scope *, scf::IfOp>> opened;
+  while (true) {
+    bool top = !group.fanIn || !levels.empty();
+    FailureOr<AllSlots> slots = storePartials(partial, number, numbers);
+    if (failed(slots)) return failure();
+    Real cell = indexConstant(0, loc), first = cell, end = count;
+    ExprAttr cells = one;
+    if (!top) {
+      Real fanIn = indexConstant(group.fanIn, loc);
+      cell = binary(BinaryKind::FloorDiv, number, fanIn, loc);
+      first = binary(BinaryKind::Mul, cell, fanIn, loc);
+      end = binary(BinaryKind::Minimum, binary(BinaryKind::Add, first, fanIn, loc), count, loc);
+      cells = ExprAttr::apply(ExprKind::CeilDiv, {numbers, ExprAttr::constant(builder.getContext(), group.fanIn)});
+    }
+    place.back() = cell.value;
+    counters.back() = cells;
+    Value counter = workspace("arrived", builder.getI32Type(), counters, /*zeroed=*/true);
+    FenceOp::create(builder, loc);
+    ArrayAttr none = builder.getArrayAttr({});
+    ArrayAttr scalarAxes = builder.getArrayAttr(SmallVector<Attribute>(place.size(), builder.getI64ArrayAttr({})));
+    Value drawn = AtomicOp::create(builder, loc, builder.getI32Type(), AtomicKind::Add, MemoryOrder::AcqRel,
+                                   constant(builder.getI32IntegerAttr(1), loc).value, counter, place, ValueRange(), scalarAxes, none);
+    Value ticket = CastOp::create(builder, loc, builder.getIndexType(), drawn);
+    Real last = binary(BinaryKind::Sub, binary(BinaryKind::Sub, end, first, loc), indexConstant(1, loc), loc);
+    auto branch = scf::IfOp::create(builder, loc, compare(ComparePredicate::Eq, scalar(ticket), last, loc).value, /*withElseRegion=*/false);
+    ::mlir::Block *body = branch.thenBlock();
+    if (!body->empty()) body->back().erase();
+    opened.emplace_back(current, branch);
+    addScope(body, branch)->isRoot = true; // nothing that an instance knows of its own members is known here
+    levels.push_back({*slots, first.value, end.value});
+    handed = &levels.back();
+    FenceOp::create(builder, loc);
+    AtomicOp::create(builder, loc, builder.getI32Type(), AtomicKind::Store, MemoryOrder::Relaxed,
+                     constant(builder.getI32IntegerAttr(0), loc).value, counter, place, ValueRange(), scalarAxes, none);
+    if (top) break;
+    Real fanIn = indexConstant(group.fanIn, loc), filled = binary(BinaryKind::Add, count, indexConstant(group.fanIn - 1, loc), loc);
+    number = cell;
+    count = binary(BinaryKind::FloorDiv, filled, fanIn, loc);
+    numbers = cells;
+  }
   if (failed(emit(finishing, {}))) return failure();
   handed = nullptr;
-  Value rest = constant(builder.getI32IntegerAttr(0), loc).value;
-  AtomicOp::create(builder, loc, builder.getI32Type(), AtomicKind::Store, MemoryOrder::Relaxed, rest, counter,
-                   ValueRange{indexConstant(0, loc).value}, ValueRange(), scalarAxes, none);
-  builder.setInsertionPointToEnd(body);
-  scf::YieldOp::create(builder, loc);
-  current = innermost = home;
+  for (auto &[home, branch] : llvm::reverse(opened)) {
+    builder.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(builder, loc);
+    current = innermost = home;
+  }
   setInsertionPoint();
   return success();
 }
 
-// Stores this instance's part of a value: one slot an instance, then the value's own axes.
-FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand) {
+FailureOr<Construction::AllSlots> Construction::storePartials(ArrayRef<Demand> partial, const Real &number, ExprAttr count) {
+  AllSlots slots;
+  for (const Demand &demand : partial) {
+    FailureOr<Slots> stored = storePartial(demand, number, count);
+    if (failed(stored)) return failure();
+    slots[demand] = *stored;
+  }
+  return slots;
+}
+
+// Stores a part of a value in one of so many slots: [slots, the value's own axes].
+FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand, const Real &number, ExprAttr count) {
   Location loc = demand.first.getLoc();
   Slots slots;
-  SmallVector<ExprAttr> shape{group.workers};
+  SmallVector<ExprAttr> shape{count};
   SmallVector<AxisId> unbound;
   for (AxisId id : facts.freeAxes(demand)) {
     slots.classes.push_back(id);
@@ -140,7 +183,7 @@ FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand) 
     FailureOr<Real> value = realise(demand);
     if (failed(value)) return failure();
     Accessed at;
-    at.coordinates.push_back(scalar(worker));
+    at.coordinates.push_back(number);
     for (AxisId id : slots.classes) {
       FailureOr<Real> real = realiseIndex(facts.position(id), loc);
       if (failed(real)) return failure();
@@ -156,7 +199,7 @@ FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand) 
   return slots;
 }
 
-// Combines the slots of all instances, in order.
+// Combines the slots of the cell at hand, in order.
 FailureOr<Real> Construction::finished(const Demand &demand) {
   Operation *op = demand.first.getDefiningOp();
   Location loc = op->getLoc();
@@ -170,20 +213,18 @@ FailureOr<Real> Construction::finished(const Demand &demand) {
   for (const Real &identity : *neutral)
     carries.push_back(align(identity, kept, loc));
   Scope *home = current, *outer = innermost;
-  Value workers = ParamOp::create(builder, loc, builder.getIndexType(), group.workers);
-  auto loop =
-      scf::ForOp::create(builder, loc, indexConstant(0, loc).value, workers, indexConstant(lanes ? scalarLanes : 1, loc).value, carries);
+  auto loop = scf::ForOp::create(builder, loc, handed->first, handed->end, indexConstant(lanes ? scalarLanes : 1, loc).value, carries);
   ::mlir::Block *body = loop.getBody();
   if (!body->empty()) body->back().erase();
   Scope *scope = addScope(body, loop);
   Binding binding;
   binding.base = loop.getInductionVar();
   binding.lanes = lanes;
-  if (lanes) binding.extent = workers;
+  if (lanes) binding.extent = scalar(handed->end);
   scope->bindings[slot] = binding;
   Reals parts;
   for (Value result : op->getResults()) {
-    auto stored = handed->find({result, demand.second});
+    auto stored = handed->slots.find({result, demand.second});
     Accessed at;
     at.coordinates.push_back(position(slot, loc));
     for (AxisId id : stored->second.classes) {

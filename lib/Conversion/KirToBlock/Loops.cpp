@@ -1,4 +1,4 @@
-// Ordered loops of the author and folds: what they carry, over which lanes, and how long they run.
+// Loops: their scopes; what ordered loops of the author and folds carry, over which lanes, and how long they run.
 #include "Construct.h"
 #include "Narrow.h"
 
@@ -8,6 +8,103 @@ using intent::kir::KirTensorType;
 using intent::kir::WhileOp;
 
 namespace intent::conversion {
+
+//===- scopes of loops ---------------------------------------------------------------------------------===//
+
+FailureOr<Real> Construction::extentOf(AxisId id, Location loc) { return realiseIndex(facts.index.extent(facts.axis(id).extent), loc); }
+
+FailureOr<Value> Construction::extentValue(AxisId id, Location loc, bool largest) {
+  FailureOr<Real> extent = extentOf(id, loc);
+  if (failed(extent)) return failure();
+  if (extent->axes.empty()) return extent->value;
+  // Padding and lanes that take no part have no say.
+  Real counted = *extent;
+  int64_t neutral = largest ? 0 : INT64_MAX;
+  for (AxisId lane : extent->axes)
+    if (std::optional<Real> valid = validity(lane, loc)) counted = select(*valid, counted, indexConstant(neutral, loc), loc);
+  if (std::optional<Real> active = activity(loc)) counted = select(*active, counted, indexConstant(neutral, loc), loc);
+  return overLanes(largest ? BinaryKind::Maximum : BinaryKind::Minimum, counted, loc).value;
+}
+
+Scope *Construction::addScope(::mlir::Block *block, Operation *owner) {
+  scopes.push_back(std::make_unique<Scope>());
+  Scope *scope = scopes.back().get();
+  scope->parent = current;
+  scope->block = block;
+  scope->owner = owner;
+  current = innermost = scope;
+  setInsertionPoint();
+  return scope;
+}
+
+FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc, bool descending, Range range) {
+  const Cover &cover = group.covers.at(id);
+  FailureOr<Real> members = extentOf(id, loc);
+  FailureOr<Value> extent = extentValue(id, loc);
+  if (failed(members) || failed(extent)) return failure();
+  auto real = [](Value value) {
+    Real r;
+    r.value = value;
+    return r;
+  };
+  Value zero = indexConstant(0, loc).value;
+  Value step = cover.lanes ? ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes).getResult() : indexConstant(1, loc).value;
+  Value last; // the first position of the last chunk
+  if (descending) {
+    Real final = binary(BinaryKind::Sub, real(*extent), indexConstant(1, loc), loc);
+    last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, real(step), loc), real(step), loc).value : final.value;
+  }
+  Value first = range.first ? range.first : zero, stride = step, end = range.end ? range.end : *extent;
+  if (id == group.split) { // every so many chunks are this instance's
+    first = binary(BinaryKind::Mul, real(worker), real(step), loc).value;
+    stride = binary(BinaryKind::Mul, workers, real(step), loc).value;
+  }
+  auto loop = scf::ForOp::create(builder, named(id, "", loc), first, end, stride, carries);
+  ::mlir::Block *body = loop.getBody();
+  if (!body->empty()) body->back().erase();
+  Scope *scope = addScope(body, loop);
+  loop.getInductionVar().setLoc(named(id, cover.lanes ? "0" : "", loc));
+  Value base = loop.getInductionVar();
+  if (descending) base = binary(BinaryKind::Sub, real(last), real(base), named(id, cover.lanes ? "0" : "", loc)).value;
+  Binding &chunk = scope->bindings[id];
+  chunk.base = base;
+  chunk.lanes = cover.lanes;
+  chunk.most = *extent;
+  if (cover.lanes || !members->axes.empty()) chunk.extent = *members;
+  for (AxisId member : facts.members(id)) // what starts where the chunk does
+    if (facts.axis(member).kind == Axis::Folded) {
+      Binding start;
+      start.base = base;
+      scope->bindings[facts.passClass(facts.axis(member).op)] = start;
+    }
+  for (AxisId other : group.order) { // positions in the chunk as a slice
+    if (other == facts.slotAxis()) continue;
+    Operation *owner = group.covers.at(other).slice ? facts.sliceOwner(other) : nullptr;
+    if (!owner || facts.find(facts.axesOf(owner)[0]) != id) continue;
+    Binding inside;
+    inside.base = indexConstant(0, loc).value;
+    inside.lanes = cover.lanes;
+    inside.complete = true;
+    scope->bindings[other] = inside;
+    FailureOr<Real> length = extentOf(other, loc);
+    if (failed(length)) return failure();
+    scope->bindings[other].extent = *length;
+    scope->bindings[other].most = ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes);
+  }
+  carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  return scope;
+}
+
+void Construction::close(Scope *scope, SmallVectorImpl<Value> &values, Location loc) {
+  builder.setInsertionPointToEnd(scope->block);
+  scf::YieldOp::create(builder, loc, values);
+  auto loop = cast<scf::ForOp>(scope->owner);
+  values.assign(loop.getResults().begin(), loop.getResults().end());
+  current = innermost = scope->parent;
+  setInsertionPoint();
+}
+
+//===- what loops carry, and how long they run -----------------------------------------------------------===//
 
 // The lanes of each carry, and last those of a `while`'s condition: what its start and its next value vary over, the
 // carries that it uses included. Lanes of a `while` stop each for itself, so every carry uses the condition.
@@ -42,7 +139,10 @@ SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(Operation *op) {
     if (std::optional<Real> active = activity(op->getLoc())) free[count].insert(active->axes.begin(), active->axes.end());
     for (unsigned i = 0; i < count; ++i)
       uses[i].insert(count);
-  }
+  } else // a lane of another class may have had its last pass
+    for (AxisId id : facts.freeAxes(facts.index.extent(facts.axis(facts.axesOf(op)[0]).extent)))
+      for (unsigned i = 0; i < count; ++i)
+        free[i].insert(id);
   for (size_t round = 0; round <= count; ++round)
     for (unsigned i = 0; i <= count; ++i)
       for (unsigned j : uses[i]) // a reduction over the other's own axes leaves only the rest
@@ -154,11 +254,12 @@ FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
       end = end ? binary(BinaryKind::Minimum, *end, one, loc) : one;
     } else first = first ? binary(BinaryKind::Maximum, *first, one, loc) : one;
   }
-  Real whole;
+  Real whole, least;
   if (end || !first) {
-    FailureOr<Value> extent = extentValue(id, loc);
-    if (failed(extent)) return failure();
-    whole.value = *extent;
+    FailureOr<Value> most = extentValue(id, loc), fewest = extentValue(id, loc, /*largest=*/false);
+    if (failed(most) || failed(fewest)) return failure();
+    whole.value = *most;
+    least.value = *fewest;
   }
   if (end) range.end = binary(BinaryKind::Minimum, *end, whole, loc).value;
   llvm::erase_if(range.holds, [&](Operation *comparison) { return open.contains(comparison); });
@@ -168,8 +269,8 @@ FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
     return binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, position, chunk, loc), chunk, loc).value;
   };
   if (first) range.first = startOfChunk(binary(BinaryKind::Maximum, *first, indexConstant(0, loc), loc));
-  else if (!full) range.full = startOfChunk(whole);
-  else range.full = startOfChunk(binary(BinaryKind::Maximum, binary(BinaryKind::Minimum, *full, whole, loc), indexConstant(0, loc), loc));
+  else if (!full) range.full = startOfChunk(least);
+  else range.full = startOfChunk(binary(BinaryKind::Maximum, binary(BinaryKind::Minimum, *full, least, loc), indexConstant(0, loc), loc));
   return range;
 }
 
@@ -246,12 +347,15 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       if (failed(scope)) return failure();
       if (unmasked) {
         for (auto &bound : (*scope)->bindings)
-          bound.second.extent = Value();
+          bound.second.extent.reset();
         (*scope)->holds = range.holds;
       }
       bind(*scope, carries);
+      SmallVector<Value> before(carries);
+      std::optional<Real> on = reached(axis, loc), around = activity(loc);
+      if (on) (*scope)->active = around ? binary(BinaryKind::And, *on, *around, loc) : *on;
       if (effect && failed(emit(effect->children, pendingOf(facts, op)))) return failure();
-      FailureOr<SmallVector<Value>> next = nextValues(op, lanes, std::nullopt, {});
+      FailureOr<SmallVector<Value>> next = nextValues(op, lanes, on, before);
       if (failed(next)) return failure();
       carries.assign(next->begin(), next->end());
       close(*scope, carries, loc);

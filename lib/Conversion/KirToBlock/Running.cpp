@@ -112,6 +112,7 @@ LogicalResult Construction::stepRunning(SmallVectorImpl<Value> &yields, Location
         FailureOr<Real> next =
             realise({loop.next(i), isa<KirTensorType>(loop.next(i).getType()) ? facts.carryCoordinates(op, i) : Coordinates()});
         if (failed(next)) return failure();
+        if (std::optional<Real> on = reached(facts.runningClass(op), loc)) next = select(*on, *next, scope->running[entry].before[i], loc);
         scope->running[entry].after.push_back(*next);
       }
     }
@@ -347,11 +348,9 @@ SmallVector<std::pair<Real, ExprAttr>> Construction::instanceOf(const Demand &ow
   SmallVector<std::pair<Real, ExprAttr>> numbers;
   for (AxisId id : group.programAxes) {
     if (llvm::is_contained(facts.freeAxes(own), id)) continue;
-    ExprAttr count = id == group.split ? group.workers : *workspaceExtent(id);
-    if (ExprAttr lanes = group.covers.at(id).lanes; lanes && id != group.split) count = ExprAttr::apply(ExprKind::CeilDiv, {count, lanes});
     Real number;
     number.value = tileOf.at(id);
-    numbers.emplace_back(number, count);
+    numbers.emplace_back(number, id == group.split ? group.workers : tilesOf(facts, group, id));
   }
   return numbers;
 }

@@ -104,6 +104,10 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
         for (Effect *member : batch)
           for (auto [later, earlier] : {std::pair(other, member), std::pair(member, other)})
             if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier);
+        // Scans in two directions are walked twice rather than kept, where nothing replaces what the second walk reads.
+        bool apart = llvm::any_of(batch, [&](Effect *member) { return walkApart(other, member, unbound); });
+        if (apart && !readsOld(facts, other, batch) && llvm::none_of(batch, [&](Effect *m) { return readsOld(facts, m, other); }))
+          joins = false;
         (joins ? batch : skipped).push_back(other);
       }
     };
@@ -151,6 +155,20 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       return failure();
   }
   return success();
+}
+
+// True if scans of the two need loops of different axes or directions.
+bool Construction::walkApart(Effect *a, Effect *b, ArrayRef<AxisId> unbound) {
+  auto walkOf = [&](Effect *effect) -> std::optional<std::pair<AxisId, bool>> {
+    SmallVector<AxisId> loops;
+    for (AxisId id : unbound)
+      if (!isComplete(id)) loops.push_back(id);
+    bool descending = false;
+    if (findRunning(effect->roots, loops, descending).empty()) return std::nullopt;
+    return std::pair(loops.back(), descending);
+  };
+  auto one = walkOf(a), other = walkOf(b);
+  return one && other && *one != *other;
 }
 
 SmallVector<Demand> Construction::rootsOf(Effect *effect) {

@@ -1,4 +1,4 @@
-// Structured operations and the loops that realise them: traversals, accumulators, ordered loops.
+// Structured operations: accumulators, reductions over lanes, contractions, and the traversals that compute them.
 #include "Construct.h"
 
 using namespace mlir;
@@ -12,87 +12,6 @@ SmallVector<AxisId> Construction::reducedClasses(Operation *op) {
   for (AxisId id : facts.axesOf(op))
     classes.push_back(facts.find(id));
   return classes;
-}
-
-//===- loops -------------------------------------------------------------------------------------------===//
-
-FailureOr<Value> Construction::extentValue(AxisId id, Location loc) {
-  FailureOr<Real> extent = realiseIndex(facts.index.extent(facts.axis(id).extent), loc);
-  if (failed(extent)) return failure();
-  if (!extent->axes.empty()) return emitError(loc, "shared gpu: a trip count varies over the lanes of one instance");
-  return extent->value;
-}
-
-Scope *Construction::addScope(::mlir::Block *block, Operation *owner) {
-  scopes.push_back(std::make_unique<Scope>());
-  Scope *scope = scopes.back().get();
-  scope->parent = current;
-  scope->block = block;
-  scope->owner = owner;
-  current = innermost = scope;
-  setInsertionPoint();
-  return scope;
-}
-
-FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries, Location loc, bool descending, Range range) {
-  const Cover &cover = group.covers.at(id);
-  FailureOr<Value> extent = extentValue(id, loc);
-  if (failed(extent)) return failure();
-  auto real = [](Value value) {
-    Real r;
-    r.value = value;
-    return r;
-  };
-  Value zero = indexConstant(0, loc).value;
-  Value step = cover.lanes ? ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes).getResult() : indexConstant(1, loc).value;
-  Value last; // the first position of the last chunk
-  if (descending) {
-    Real final = binary(BinaryKind::Sub, real(*extent), indexConstant(1, loc), loc);
-    last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, real(step), loc), real(step), loc).value : final.value;
-  }
-  Value first = range.first ? range.first : zero, stride = step, end = range.end ? range.end : *extent;
-  if (id == group.split) { // every so many chunks are this instance's
-    first = binary(BinaryKind::Mul, real(worker), real(step), loc).value;
-    stride = binary(BinaryKind::Mul, real(ParamOp::create(builder, loc, builder.getIndexType(), group.workers)), real(step), loc).value;
-  }
-  auto loop = scf::ForOp::create(builder, named(id, "", loc), first, end, stride, carries);
-  ::mlir::Block *body = loop.getBody();
-  if (!body->empty()) body->back().erase();
-  Scope *scope = addScope(body, loop);
-  loop.getInductionVar().setLoc(named(id, cover.lanes ? "0" : "", loc));
-  Value base = loop.getInductionVar();
-  if (descending) base = binary(BinaryKind::Sub, real(last), real(base), named(id, cover.lanes ? "0" : "", loc)).value;
-  scope->bindings[id] = {base, cover.lanes, cover.lanes ? *extent : Value()};
-  for (AxisId member : facts.members(id)) // what starts where the chunk does
-    if (facts.axis(member).kind == Axis::Folded) {
-      Binding start;
-      start.base = base;
-      scope->bindings[facts.passClass(facts.axis(member).op)] = start;
-    }
-  for (AxisId other : group.order) { // positions in the chunk as a slice
-    if (other == facts.slotAxis()) continue;
-    Operation *owner = group.covers.at(other).slice ? facts.sliceOwner(other) : nullptr;
-    if (!owner || facts.find(facts.axesOf(owner)[0]) != id) continue;
-    Binding inside;
-    inside.base = indexConstant(0, loc).value;
-    inside.lanes = cover.lanes;
-    inside.complete = true;
-    scope->bindings[other] = inside;
-    FailureOr<Value> length = extentValue(other, loc);
-    if (failed(length)) return failure();
-    scope->bindings[other].extent = *length;
-  }
-  carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  return scope;
-}
-
-void Construction::close(Scope *scope, SmallVectorImpl<Value> &values, Location loc) {
-  builder.setInsertionPointToEnd(scope->block);
-  scf::YieldOp::create(builder, loc, values);
-  auto loop = cast<scf::ForOp>(scope->owner);
-  values.assign(loop.getResults().begin(), loop.getResults().end());
-  current = innermost = scope->parent;
-  setInsertionPoint();
 }
 
 //===- reductions --------------------------------------------------------------------------------------===//
@@ -190,6 +109,11 @@ FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, Axi
 FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals values, ArrayRef<Real> identities, AxisId id,
                                                          const Captured &captured) {
   Location loc = op.getLoc();
+  for (auto [value, identity] : llvm::zip_equal(values, identities)) {
+    FailureOr<Real> whole = masked(value, identity, id, loc);
+    if (failed(whole)) return failure();
+    value = *whole;
+  }
   SmallVector<AxisId, 4> axes = unite(values);
   if (!llvm::is_contained(axes, id)) axes.push_back(id);
   llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
@@ -198,9 +122,7 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
   SmallVector<AxisId, 4> kept(axes);
   llvm::erase(kept, id);
   for (auto [value, identity] : llvm::zip_equal(values, identities)) {
-    FailureOr<Real> whole = masked(value, identity, id, loc);
-    if (failed(whole)) return failure();
-    operands.push_back(align(*whole, axes, loc));
+    operands.push_back(align(value, axes, loc));
     neutral.push_back(identity.value);
     results.push_back(fragmentOrScalar(elementType(identity.value.getType()), extents(kept)));
   }
@@ -263,7 +185,14 @@ FailureOr<Construction::Reals> Construction::accumulate(const Demand &demand, co
   FailureOr<Captured> captured = capturedBy(reduce.getCombine(), reduce.getCaptures(), demand.second);
   if (failed(captured)) return failure();
   for (AxisId id : reducedClasses(op)) {
-    if (!lookup(id)->lanes) continue;
+    if (!lookup(id)->lanes) {
+      for (auto [value, identity] : llvm::zip_equal(values, *neutral)) {
+        FailureOr<Real> member = masked(value, identity, id, op->getLoc());
+        if (failed(member)) return failure();
+        value = *member;
+      }
+      continue;
+    }
     FailureOr<Reals> reduced = reduceLanes(reduce, values, *neutral, id, *captured);
     if (failed(reduced)) return failure();
     values = *reduced;

@@ -42,7 +42,8 @@ void Construction::setInsertionPoint() {
   Scope *child = innermost;
   while (child->parent != current)
     child = child->parent;
-  builder.setInsertionPoint(child->owner);
+  if (child->owner) builder.setInsertionPoint(child->owner);
+  else builder.setInsertionPointToEnd(child->block); // in the same block
 }
 
 //===- small builders ----------------------------------------------------------------------------------===//
@@ -154,12 +155,19 @@ Real Construction::position(AxisId id, Location loc) {
 // The predicate of a class's valid lanes; none where every lane is.
 std::optional<Real> Construction::validity(AxisId id, Location loc) {
   const Binding *binding = lookup(id);
-  if (!binding || !binding->lanes || !binding->extent) return std::nullopt;
+  if (!binding || !binding->extent) return std::nullopt;
   FailureOr<Real> at = realiseIndex(facts.index.axis(id), loc);
-  Real extent;
-  extent.value = binding->extent;
   AxisSet own{id};
-  return inScope(scopeOf(own), [&] { return compare(ComparePredicate::Lt, *at, extent, loc); });
+  return inScope(scopeOf(own), [&] { return compare(ComparePredicate::Lt, *at, *binding->extent, loc); });
+}
+
+std::optional<Real> Construction::reached(AxisId id, Location loc) {
+  const Binding *binding = lookup(id);
+  if (!binding->extent || binding->extent->axes.empty()) return std::nullopt;
+  Real base;
+  base.value = binding->base;
+  AxisSet own{id};
+  return inScope(scopeOf(own), [&] { return compare(ComparePredicate::Lt, base, *binding->extent, loc); });
 }
 
 //===- index expressions -------------------------------------------------------------------------------===//
@@ -189,13 +197,12 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
     if (Value value = facts.atomValue(atom)) return realise({value, {}});
     if (Operation *owner = facts.sliceOwner(atom)) { // as much of a chunk as the axis has left
       AxisId id = facts.runningClass(owner);
-      FailureOr<Value> extent = extentValue(id, loc);
-      if (failed(extent)) return failure();
-      Real whole, base, chunk;
-      whole.value = *extent;
+      FailureOr<Real> whole = extentOf(id, loc);
+      if (failed(whole)) return failure();
+      Real base, chunk;
       base.value = lookup(facts.passClass(owner))->base;
       chunk.value = ParamOp::create(builder, loc, builder.getIndexType(), group.covers.at(id).lanes);
-      return binary(BinaryKind::Minimum, chunk, binary(BinaryKind::Sub, whole, base, loc), loc);
+      return binary(BinaryKind::Minimum, chunk, binary(BinaryKind::Sub, *whole, base, loc), loc);
     }
     ExprAttr symbol = ExprAttr::symbol(builder.getContext(), atom);
     Real real;
@@ -318,7 +325,7 @@ FailureOr<Real> Construction::realise(const Demand &demand) {
 
 FailureOr<Real> Construction::compute(const Demand &demand) {
   auto [value, coordinates] = demand;
-  if (handed && handed->count(demand)) return finished(demand);
+  if (handed && handed->slots.count(demand)) return finished(demand);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (isa<kir::KernelOp>(argument.getOwner()->getParentOp())) {
       Real real;
