@@ -194,6 +194,6 @@ LogicalResult Lowering::writeItems(const Entity &base, ArrayRef<IndexItem> items
   FailureOr<Value> written = valueAt(base, *indices, value, at, valueNode);
   if (failed(written)) return failure();
   make<kir::WriteOp>(at, *written, base.value, *indices, isUnique);
-  ++writes[kir::elementType(base.value.getType())];
+  ++writesTo(base.value.getType());
   return success();
 }

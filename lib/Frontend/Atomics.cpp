@@ -52,7 +52,7 @@ FailureOr<Entity> Lowering::lowerAtomic(Call &call) {
     result = store ? Type() : value.getType();
   }
   auto op = make<kir::AtomicOp>(at, result, kind, *order, target.value, *indices, value);
-  ++writes[kir::elementType(target.value.getType())];
+  ++writesTo(target.value.getType());
   return store ? Entity::none() : Entity::ofValue(op.getOld());
 }
 
@@ -73,7 +73,7 @@ FailureOr<Entity> Lowering::lowerCompareExchange(Call &call) {
   Type type = expected->getType();
   auto op = make<kir::CompareExchangeOp>(at, type, kir::withElement(type, builder.getI1Type()), *order, target.value, *indices, *expected,
                                          *desired);
-  ++writes[kir::elementType(target.value.getType())];
+  ++writesTo(target.value.getType());
   Entity record = Entity::ofTuple({Entity::ofValue(op.getOld()), Entity::ofValue(op.getSuccess())});
   record.kind = Entity::Record;
   record.product = std::make_shared<const Product>(Product{record.items(), {"old_value", "success"}});

@@ -15,7 +15,7 @@ FailureOr<Entity> Lowering::lowerBuffer(Call &call) {
     publish(extent);
   Entity buffer = Entity::ofText(Entity::View, "");
   buffer.value = make<kir::BufferOp>(call.node, kir::ViewType::get(context, *element, *shape, Access::InOut));
-  ++writes[*element]; // an iteration's buffer is not the one before
+  ++writesTo(buffer.value.getType()); // an iteration's buffer is not the one before
   bool hasInit = call.has(2) && !call[2].isLiteral(Constant::None);
   if (hasInit && failed(writeItems(buffer, {}, call[2], call.node, call.nodes[2]))) return failure();
   return buffer;
@@ -92,7 +92,7 @@ FailureOr<Entity> Lowering::lowerMutableLoad(Call &call) {
   if (call[0].kind != Entity::View) return error(call.nodes[0]) << "I.mutable_load takes a view or a buffer, got " << describe(call[0]);
   FailureOr<std::vector<IndexItem>> items = indexItems(call[1], call.nodes[1]);
   if (failed(items)) return failure();
-  ++writes[kir::elementType(call[0].value.getType())]; // it is no earlier read
+  ++writesTo(call[0].value.getType()); // it is no earlier read
   return readItems(call[0], *items, call.node);
 }
 
@@ -108,7 +108,7 @@ FailureOr<Entity> Lowering::lowerScatterReduce(Call &call) {
   if (failed(value)) return failure();
   Type element = kir::elementType(value->getType());
   auto scatter = make<kir::ScatterReduceOp>(at, *value, target.value, *indices);
-  ++writes[element];
+  ++writesTo(target.value.getType());
   if (failed(fillCombine(scatter.getCombine(), Entity::ofValue(*value), element, Captures(), call[3], combineNode))) return failure();
   return Entity::none();
 }

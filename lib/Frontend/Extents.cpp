@@ -76,14 +76,16 @@ Value Lowering::representative(Value scalar) {
   return chosen;
 }
 
+uint64_t &Lowering::writesTo(Type view) { return writes[KirTensorType::get(context, kir::elementType(view), kir::shapeOf(view))]; }
+
 /// The visible equal of an operation just made, which then goes; names of the author's stay on one operation. Reads are equal
-/// within a block that writes nothing of their element type between them: views of different types never share memory.
+/// within a block that writes no view of their element type and shape between them: others never share memory with it.
 Value Lowering::unique(Operation *op, bool reads) {
   Value own = op->getResult(0), chosen;
   if (reads) {
     std::string key;
     llvm::raw_string_ostream os(key);
-    os << "read " << writes.lookup(kir::elementType(op->getOperand(0).getType())) << ' ' << goneBlocks << ' ' << op->getBlock();
+    os << "read " << writesTo(op->getOperand(0).getType()) << ' ' << goneBlocks << ' ' << op->getBlock();
     for (Value operand : op->getOperands()) {
       auto operandKnown = representatives.find(operand);
       os << ' ' << (operandKnown == representatives.end() ? operand : operandKnown->second).getAsOpaquePointer();

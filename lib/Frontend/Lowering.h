@@ -98,6 +98,7 @@ private:
   }
   void record(mlir::Operation *op);
   Value unique(mlir::Operation *op, bool reads = false);
+  uint64_t &writesTo(Type view);
   Value indexOp(BinaryKind kind, Value l, Value r, NodeId at);
   Value representative(Value scalar);
   ExtentAttr extentOf(Value scalar);
@@ -405,7 +406,7 @@ private:
   unsigned depth = 0, regionDepth = 0, pureRegions = 0;
   unsigned folds = 0;                              // region folds and scans lowered so far: slice extents are "?s0", "?s1", ...
   llvm::StringRef pureRole = "a combine function"; // what has no effects while pureRegions is not zero
-  llvm::DenseMap<Type, uint64_t> writes;           // lowered so far, by element type: reads between two are equal
+  llvm::DenseMap<Type, uint64_t> writes;           // lowered so far, by contents of the view: reads between two are equal
   uint64_t goneBlocks = 0;                         // whose addresses may be used again
   uint64_t work = 0;                               // evaluated nodes
 };
