@@ -135,6 +135,26 @@ def gradients(x: I.In[I.f32, ("M", "N")], dy: I.In[I.f32, ("M", "N")], dx: I.Out
     db[:] = I.reduce.sum(dy[:, :], axis=0)
 
 
+@intent.fn
+def plus(a, b):
+    return a + b
+
+
+@intent.kernel
+def counts(x: I.In[I.i32, ("N",)], h: I.InOut[I.i32, ("B",)]):
+    h[:] = 0
+    for i in I.parallel(I.domain(x.shape[0])):
+        I.atomic.add(h, x[i], 1)
+
+
+@intent.kernel
+def segments(x: I.In[I.f32, ("N", "D")], s: I.In[I.i32, ("N",)], y: I.Out[I.f32, ("S", "D")], m: I.Out[I.f32, ("S",)]):
+    N, D = x.shape
+    y[:, :] = 1.0
+    I.scatter_reduce(y, index=(s[:], I.domain(D)), value=x[:, :], combine=plus)
+    m[:] = I.reduce.sum(y[:, :], axis=1)
+
+
 # -- cases: (name, target, kernel, arguments, outputs before the call, values) -----------------------------------------------------------------
 
 rng = np.random.default_rng(5)
@@ -212,6 +232,14 @@ def cases_of_reductions():
         yield gradients, [x, dy], [np.full_like(x, np.nan), out, out.copy()], [dy - s[:, None], (dy * s[:, None]).sum(0), wide(dy).sum(0)]
 
 
+    for n, count in ((0, 3), (1, 1), (1000, 13), (100000, 1000)):
+        at, x = rng.integers(0, count, n).astype(np.int32), normal(n, 5)
+        yield counts, [at], [np.full(count, -7, np.int32)], [np.bincount(at, minlength=count)]
+        sums = np.ones((count, 5))
+        np.add.at(sums, at, wide(x))
+        yield segments, [x, at], [np.full((count, 5), np.nan, np.float32), np.full(count, np.nan, np.float32)], [sums, sums.sum(1)]
+
+
 def all_cases():
     for lengths in LENGTHS:
         for case in cases_of_rows(lengths):
@@ -267,6 +295,7 @@ def test_forms():
     assert [w["name"] for w in split["split"]["workspace"]] == ["slots", "slots2", "arrived", "slots3", "slots4", "arrived2"]
     assert [w["zeroed"] for w in split["split"]["workspace"]] == [False, False, True, False, False, True]
     assert [v["guard"] for v in variants(columns, "host").values()] == [None]
+    assert variants(counts)["tiled"]["guard"] == 'le("B", 1048576)' and variants(counts)["tiled"]["grid"] == "WORKERS_N"
 
 
 def test_families_ignore_control():

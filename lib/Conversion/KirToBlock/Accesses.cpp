@@ -10,6 +10,7 @@ using intent::kir::KirTensorType;
 namespace intent::conversion {
 
 Value Construction::memoryOf(Value view) {
+  if (Value other = standIns.lookup(view)) return other;
   if (auto argument = dyn_cast<BlockArgument>(view)) return program.getBody().getArgument(argument.getArgNumber());
   return buffers.lookup(view);
 }

@@ -21,6 +21,7 @@ private:
   bool splitWide(std::vector<GroupFacts> &wide);
   block::ExprAttr tileRagged(std::vector<GroupFacts> &ragged);
   block::ExprAttr serialGuard(const GroupFacts &group);
+  block::ExprAttr finishGuard(const GroupFacts &group);
   block::ExprAttr residentGuard();
   Variant makeVariant(llvm::StringRef name, llvm::ArrayRef<GroupFacts> groups, bool resident);
   block::ExprAttr splitGuard(llvm::ArrayRef<GroupFacts> wide, const Variant &variant);

@@ -215,6 +215,7 @@ private:
     mlir::Value first, end;
   };
   mlir::LogicalResult handOver();
+  mlir::FailureOr<Real> takeSum(mlir::Value memory, BinaryKind kind, const Real &start, const Accessed &at, mlir::Location loc);
   mlir::FailureOr<AllSlots> storePartials(llvm::ArrayRef<Demand> partial, const Real &number, block::ExprAttr count);
   mlir::FailureOr<Slots> storePartial(const Demand &demand, const Real &number, block::ExprAttr count);
   mlir::FailureOr<Real> finished(const Demand &demand);
@@ -253,14 +254,17 @@ private:
   llvm::ArrayRef<mlir::Attribute> privates;
   mlir::OpBuilder builder;
   std::vector<std::unique_ptr<Scope>> scopes;
-  Scope *current = nullptr;                         // where values go
-  Scope *innermost = nullptr;                       // the scope under construction; `current` is it or an ancestor
-  DemandSet needed;                                 // every demand of the group
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
-  std::map<AxisId, mlir::Value> tileOf;             // program axis -> which of its tiles this instance has
-  mlir::Value worker;                               // which of the instances that share an axis out
-  Real workers;                                     // how many
-  const Handed *handed = nullptr;                   // what the last of them finishes
+  Scope *current = nullptr;                                    // where values go
+  Scope *innermost = nullptr;                                  // the scope under construction; `current` is it or an ancestor
+  DemandSet needed;                                            // every demand of the group
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;            // of the kernel -> their workspace
+  std::map<AxisId, mlir::Value> tileOf;                        // program axis -> which of its tiles this instance has
+  llvm::ArrayRef<Effect *> phase;                              // those that instances perform side by side
+  llvm::DenseMap<mlir::Value, mlir::Value> standIns;           // views -> what is added to in their place
+  std::map<Effect *, std::pair<mlir::Value, BinaryKind>> sums; // what has been added to a view before the effect starts it
+  mlir::Value worker;                                          // which of the instances that share an axis out
+  Real workers;                                                // how many
+  const Handed *handed = nullptr;                              // what the last of them finishes
 };
 
 } // namespace intent::conversion

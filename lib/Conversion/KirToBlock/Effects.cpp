@@ -27,7 +27,7 @@ SmallVector<AxisId> Construction::unboundAxes(Effect *effect) {
 // An effect that may touch what this instance's other lanes read or wrote, without its value depending on that access.
 bool Construction::needsFence(Effect *effect) {
   Coordinates at = facts.effectCoordinates(effect->op);
-  for (Effect *other : group.effects)
+  for (Effect *other : phase)
     for (const Access &access : facts.accessesOf(other)) {
       if (access.view != viewOf(effect->op) || access.op == effect->op || commute(access.op, effect->op) ||
           facts.areDisjoint(access.coordinates, at))
@@ -48,7 +48,7 @@ bool Construction::isReadLater(Effect *effect) {
       if (isa<kir::ForOp, kir::WhileOp>(loop) && loop->isAncestor(read)) return true;
     return false;
   };
-  for (Effect *other : group.effects)
+  for (Effect *other : phase)
     for (const Access &access : facts.accessesOf(other))
       if (!access.write && access.view == viewOf(effect->op) && follows(access.op) && !facts.areDisjoint(access.coordinates, at))
         return true;
@@ -96,7 +96,13 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
     if (failed(values)) return failure();
     FailureOr<Accessed> accessed = activeAccess(effect, *values);
     if (failed(accessed)) return failure();
-    stores.push_back({effect, values->front(), *accessed});
+    Real value = values->front();
+    if (auto added = sums.find(effect); added != sums.end()) {
+      FailureOr<Real> total = takeSum(added->second.first, added->second.second, value, *accessed, effect->op->getLoc());
+      if (failed(total)) return failure();
+      value = *total;
+    }
+    stores.push_back({effect, value, *accessed});
   }
   return flush();
 }

@@ -24,14 +24,69 @@ bool hasAxis(Facts &facts, Effect *effect, AxisId split) {
   return false;
 }
 
-// Each partial value is a reduction of what loads give, and is needed only by effects without the axis, which then stand
-// behind everything that other instances do.
+// What an effect adds to its view with, where the order does not matter, nothing asks for the sum so far and zero is neutral.
+static std::optional<BinaryKind> addsWith(Effect *effect) {
+  static const std::pair<AtomicKind, BinaryKind> atomicKinds[] = {
+      {AtomicKind::Add, BinaryKind::Add}, {AtomicKind::Or, BinaryKind::Or}, {AtomicKind::Xor, BinaryKind::Xor}};
+  if (auto atomic = dyn_cast<kir::AtomicOp>(effect->op)) {
+    if (atomic.getOrder() != MemoryOrder::Relaxed || (atomic.getOld() && !atomic.getOld().use_empty())) return std::nullopt;
+    for (auto [kind, sum] : atomicKinds)
+      if (kind == atomic.getKind()) return sum;
+  }
+  auto scatter = dyn_cast<kir::ScatterReduceOp>(effect->op);
+  if (!scatter) return std::nullopt;
+  ::mlir::Block &body = scatter.getCombine().front();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<kir::BinaryOp>();
+  if (!sum || sum->getBlock() != &body || &body.front() != sum.getOperation()) return std::nullopt;
+  bool both = llvm::all_of(body.getArguments(), [&](Value side) { return llvm::is_contained(sum->getOperands(), side); });
+  if (both && llvm::is_contained({BinaryKind::Add, BinaryKind::Or, BinaryKind::Xor}, sum.getKind())) return sum.getKind();
+  return std::nullopt;
+}
+
+// An unconditional write of every element of its view.
+static bool isWhole(Facts &facts, Effect *effect) {
+  if (!isa<kir::WriteOp>(effect->op) || !effect->isLeaf() || !effect->conditions.empty()) return false;
+  std::set<AxisId> seen;
+  for (auto [at, extent] : llvm::zip_equal(facts.effectCoordinates(effect->op), kir::shapeOf(viewOf(effect->op).getType())))
+    if (at->kind != Index::Axis || facts.axis(facts.find(at->axis)).extent != extent || !seen.insert(facts.find(at->axis)).second)
+      return false;
+  return facts.privateAxes(viewOf(effect->op)).empty();
+}
+
+SmallVector<Started> startedViews(Facts &facts, ArrayRef<Effect *> effects, AxisId split) {
+  SmallVector<Started> found;
+  for (Effect *start : effects) {
+    if (hasAxis(facts, start, split) || !isWhole(facts, start)) continue;
+    Value view = viewOf(start->op);
+    std::optional<BinaryKind> kind;
+    unsigned last = facts.order(start->op); // of what adds
+    bool holds = true;
+    for (Effect *other : effects) {
+      std::optional<BinaryKind> sum = hasAxis(facts, other, split) ? addsWith(other) : std::nullopt;
+      if (!sum || viewOf(other->op) != view) continue;
+      holds &= (!kind || kind == sum) && facts.order(other->op) > facts.order(start->op);
+      kind = sum;
+      last = std::max(last, facts.order(other->op));
+    }
+    for (Effect *other : effects)
+      for (const Access &access : facts.accessesOf(other))
+        if (access.view == view && other != start) // what else there is sees the sums
+          holds &= access.op == other->op && access.write ? hasAxis(facts, other, split) && addsWith(other).has_value()
+                                                          : !hasAxis(facts, other, split) && !access.write && facts.order(access.op) > last;
+    if (kind && holds) found.push_back({view, start, *kind});
+  }
+  return found;
+}
+
+// Each partial value is a reduction of what loads give, or a sum in a view, and is needed only by effects without the axis,
+// which then stand behind everything that other instances do.
 static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
   if (!facts.isLaunchVisible(facts.axis(split).extent)) return false;
   for (const auto *set : {&g.uniform, &g.lengths, &g.ordered, &g.running, &g.complete})
     if (set->contains(split)) return false;
   auto isSequential = [&](AxisId id) { return facts.isPass(id) || facts.axis(id).kind == Axis::Ordered; };
-  bool partial = false;
+  SmallVector<Started> started = startedViews(facts, g.effects, split);
+  bool partial = !started.empty();
   for (const Demand &demand : g.demands.order) {
     if (!isPartial(facts, demand, split)) continue;
     partial = true;
@@ -51,7 +106,8 @@ static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
       for (const Access &write : facts.accessesOf(a))
         for (const Access &other : facts.accessesOf(b)) {
           if (&write == &other || !write.write || write.view != other.view || commute(write.op, other.op) ||
-              facts.areDisjoint(write.coordinates, other.coordinates))
+              facts.areDisjoint(write.coordinates, other.coordinates) ||
+              llvm::any_of(started, [&](const Started &s) { return s.view == write.view; }))
             continue;
           bool first = hasAxis(facts, a, split), second = hasAxis(facts, b, split);
           if (first && second && !meetOnlyAtOnePosition(facts, write, other, split)) return false;
@@ -61,8 +117,14 @@ static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
 }
 
 std::optional<AxisId> splitAxis(Facts &facts, const GroupFacts &g) {
+  llvm::SetVector<AxisId> candidates(g.reduced);
+  for (Effect *effect : g.effects)
+    if (effect->isLeaf() && addsWith(effect))
+      for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
+        for (AxisId id : own)
+          if (!llvm::is_contained(g.program, facts.find(id))) candidates.insert(facts.find(id));
   std::optional<AxisId> found;
-  for (AxisId id : g.reduced) {
+  for (AxisId id : candidates) {
     if (!maySplit(facts, g, id)) continue;
     // Best an axis that some effect has too: its work is shared out and its loads serve both.
     if (llvm::any_of(g.effects, [&](Effect *effect) { return hasAxis(facts, effect, id); })) return id;
@@ -86,7 +148,20 @@ LogicalResult Construction::handOver() {
   SmallVector<Effect *> shared, finishing;
   for (Effect *effect : group.effects)
     (hasAxis(facts, effect, group.split) ? shared : finishing).push_back(effect);
+  SmallVector<Started> started = startedViews(facts, group.effects, group.split);
+  for (const Started &s : started) {
+    SmallVector<ExprAttr> shape;
+    for (kir::ExtentAttr extent : kir::shapeOf(s.view.getType()))
+      shape.push_back(ExprAttr::apply(ExprKind::Max, {launchExpr(extent), ExprAttr::constant(builder.getContext(), 0)}));
+    standIns[s.view] = workspace("sums", kir::elementType(s.view.getType()), shape, /*zeroed=*/true);
+  }
+  phase = shared;
   if (failed(emit(shared, {}))) return failure();
+  phase = finishing;
+  for (const Started &s : started) {
+    sums[s.start] = {standIns.lookup(s.view), s.kind};
+    standIns.erase(s.view);
+  }
   SmallVector<Demand> partial;
   for (Effect *effect : finishing)
     for (const Demand &demand : facts.demandsOf(effect).order)
@@ -155,6 +230,18 @@ LogicalResult Construction::handOver() {
   }
   setInsertionPoint();
   return success();
+}
+
+// What the view starts with and what has been added, whose memory is zero again afterwards.
+FailureOr<Real> Construction::takeSum(Value memory, BinaryKind kind, const Real &start, const Accessed &at, Location loc) {
+  auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
+  Type element = cast<block::ViewType>(memory.getType()).getElement();
+  FailureOr<Real> sum = loadAt(memory, element, at, loc);
+  if (failed(sum)) return failure();
+  Real zero = constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc);
+  StoreOp::create(builder, loc, align(zero, at.axes, loc), memory, valuesOf(at.coordinates), valuesOf(at.valid),
+                  alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
+  return binary(kind, start, *sum, loc);
 }
 
 FailureOr<Construction::AllSlots> Construction::storePartials(ArrayRef<Demand> partial, const Real &number, ExprAttr count) {

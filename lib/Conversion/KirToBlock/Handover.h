@@ -9,6 +9,15 @@ namespace intent::conversion {
 /// of them finishing; none where a partial value is needed before it is whole.
 std::optional<AxisId> splitAxis(Facts &facts, const GroupFacts &group);
 
+/// A view that one instance starts as a whole and all instances of a split class then add to: they add to workspace that
+/// begins with zeros, and what starts the view comes last.
+struct Started {
+  mlir::Value view;
+  Effect *start;
+  BinaryKind kind; // which zero is neutral for
+};
+llvm::SmallVector<Started> startedViews(Facts &facts, llvm::ArrayRef<Effect *> effects, AxisId split);
+
 /// True for a reduction over the split class.
 bool isPartial(Facts &facts, const Demand &demand, AxisId split);
 

@@ -223,6 +223,7 @@ LogicalResult Construction::build() {
     if (!whole) binding.extent = *extent;
   }
   if (failed(makeBuffers())) return failure();
+  phase = group.effects;
   return group.split == ~0u ? emit(group.effects, {}) : handOver();
 }
 

@@ -51,6 +51,29 @@ ExprAttr Assignment::serialGuard(const GroupFacts &group) {
   return guard.getConstant() == 1 ? ExprAttr() : guard;
 }
 
+// What one instance finishes of what the others have handed over is bounded too.
+ExprAttr Assignment::finishGuard(const GroupFacts &g) {
+  ExprAttr guard = ExprAttr::constant(context, 1), limit = ExprAttr::constant(context, feature("finish_elements", unboundedSerial));
+  auto bound = [&](ExprAttr elements) {
+    if (!elements.getConstant()) guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {elements, limit})});
+  };
+  if (!g.split || limit.getConstant() >= unboundedSerial) return guard;
+  for (const Demand &demand : g.demands.order) {
+    if (!isPartial(facts, demand, *g.split)) continue;
+    ExprAttr elements = ExprAttr::constant(context, 1);
+    for (AxisId id : facts.freeAxes(demand))
+      if (!llvm::is_contained(g.program, id)) elements = ExprAttr::apply(ExprKind::Mul, {elements, launchExpr(facts.axis(id).extent)});
+    bound(elements);
+  }
+  for (const Started &started : startedViews(facts, g.effects, *g.split)) {
+    ExprAttr elements = ExprAttr::constant(context, 1);
+    for (kir::ExtentAttr extent : kir::shapeOf(started.view.getType()))
+      elements = ExprAttr::apply(ExprKind::Mul, {elements, launchExpr(extent)});
+    bound(elements);
+  }
+  return guard;
+}
+
 // Every class with a resident cover fits, the group's other lanes aside.
 ExprAttr Assignment::residentGuard() {
   int64_t limit = feature("fragment_elements", 65536) / 2;
@@ -91,6 +114,7 @@ ExprAttr Assignment::splitGuard(ArrayRef<GroupFacts> wide, const Variant &varian
     require(tiles, number(fewTiles));
     require(number(longReduction), length);
     require(number(muchWork), work);
+    guard = ExprAttr::apply(ExprKind::And, {guard, finishGuard(g)});
   }
   return guard;
 }
@@ -156,7 +180,7 @@ std::vector<Variant> Assignment::chooseVariants() {
       llvm::any_of(groups, [&](const GroupFacts &g) { return llvm::any_of(g.classes, [&](AxisId id) { return isResident(g, id); }); });
   ExprAttr always = ExprAttr::constant(context, 1), fits = residentGuard(), serial = always, rest = always;
   for (const GroupFacts &g : groups)
-    if (ExprAttr guard = serialGuard(g)) serial = ExprAttr::apply(ExprKind::And, {serial, guard});
+    serial = ExprAttr::apply(ExprKind::And, {serial, serialGuard(g) ? serialGuard(g) : finishGuard(g)});
   std::vector<Variant> variants;
   auto guarded = [&](Variant variant, ExprAttr guard) {
     guard = ExprAttr::apply(ExprKind::And, {serial, guard});
