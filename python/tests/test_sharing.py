@@ -13,7 +13,7 @@ from intent import native
 pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
 
 LANES = "host{warp_size=32}"       # rows of different lengths share an instance, ragged groups are walked in tiles
-SHARED = "host{serial_elements=1}"  # instances share a reduction out
+SHARED = "host{serial_elements=8}"  # instances share a reduction out
 
 
 # -- rows of different lengths ----------------------------------------------------------------------------------------------------------------
@@ -155,6 +155,13 @@ def segments(x: I.In[I.f32, ("N", "D")], s: I.In[I.i32, ("N",)], y: I.Out[I.f32,
     m[:] = I.reduce.sum(y[:, :], axis=1)
 
 
+@intent.kernel
+def looked_up(x: I.In[I.f32, ("K", "N")], at: I.InOut[I.i32, (1,)], y: I.Out[I.f32, ()]):
+    for i in I.parallel(I.domain(5)):
+        I.atomic.add(at, 0, 1)
+    y[()] = I.reduce.sum(x[:, I.cast(I.mutable_load(at, index=(0,)), I.index)], axis=0)  # no instance may read it before all have added
+
+
 # -- cases: (name, target, kernel, arguments, outputs before the call, values) -----------------------------------------------------------------
 
 rng = np.random.default_rng(5)
@@ -232,6 +239,8 @@ def cases_of_reductions():
         yield gradients, [x, dy], [np.full_like(x, np.nan), out, out.copy()], [dy - s[:, None], (dy * s[:, None]).sum(0), wide(dy).sum(0)]
 
 
+    x = normal(1, 9)  # what one instance may walk
+    yield looked_up, [x], [np.ones(1, np.int32), np.full((), np.nan, np.float32)], [np.array([6]), wide(x)[:, 6].sum()]
     for n, count in ((0, 3), (1, 1), (1000, 13), (100000, 1000)):
         at, x = rng.integers(0, count, n).astype(np.int32), normal(n, 5)
         yield counts, [at], [np.full(count, -7, np.int32)], [np.bincount(at, minlength=count)]

@@ -78,6 +78,21 @@ SmallVector<Started> startedViews(Facts &facts, ArrayRef<Effect *> effects, Axis
   return found;
 }
 
+// True if a value reads what only the last instance writes before.
+static bool readsFinished(Facts &facts, ArrayRef<Effect *> effects, const Demand &demand, AxisId split) {
+  DemandSet seen;
+  facts.reach(demand, seen);
+  return llvm::any_of(seen.order, [&](const Demand &inner) {
+    auto read = inner.first.getDefiningOp<kir::ReadOp>();
+    if (!read || facts.forwarded(read, inner.second)) return false;
+    return llvm::any_of(effects, [&](Effect *effect) {
+      return !hasAxis(facts, effect, split) && llvm::any_of(facts.accessesOf(effect), [&](const Access &access) {
+        return access.write && access.view == read.getView() && facts.order(access.op) < facts.order(read);
+      });
+    });
+  });
+}
+
 // Each partial value is a reduction of what loads give, or a sum in a view, and is needed only by effects without the axis,
 // which then stand behind everything that other instances do.
 static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
@@ -91,6 +106,7 @@ static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
     if (!isPartial(facts, demand, split)) continue;
     partial = true;
     if (facts.depth(demand, split) != 1 || llvm::any_of(facts.freeAxes(demand), isSequential)) return false;
+    if (readsFinished(facts, g.effects, demand, split)) return false;
     for (AxisId id : facts.freeAxes(demand))
       if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
   }
