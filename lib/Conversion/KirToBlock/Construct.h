@@ -70,11 +70,12 @@ private:
   /// Runs `body` with values going to `scope`.
   template <typename Body>
   auto inScope(Scope *scope, Body body) {
-    Scope *saved = current;
+    Scope *saved = current, *inside = innermost;
     current = scope;
     setInsertionPoint();
     auto result = body();
     current = saved;
+    innermost = inside; // a failure leaves scopes open, and who asks may ask for more
     setInsertionPoint();
     return result;
   }
