@@ -13,12 +13,12 @@ namespace intent::conversion {
 ExprAttr tilesOf(Facts &facts, const Group &group, AxisId id) {
   ExprAttr lanes = group.covers.at(id).lanes;
   if (group.ragged && id == group.ragged->members) { // each group ends in a tile of its own
-    ExprAttr bound = launchExpr(group.ragged->bound);
+    ExprAttr bound = facts.launchExpr(group.ragged->bound);
     if (!lanes) return bound;
     return ExprAttr::apply(ExprKind::Add,
                            {ExprAttr::apply(ExprKind::FloorDiv, {bound, lanes}), tilesOf(facts, group, group.ragged->groups)});
   }
-  ExprAttr extent = launchExpr(facts.axis(id).extent);
+  ExprAttr extent = facts.launchExpr(facts.axis(id).extent);
   if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent)))
     extent = ExprAttr::apply(ExprKind::Max, {extent, ExprAttr::constant(extent.getContext(), 0)}); // start past stop: empty
   return lanes ? ExprAttr::apply(ExprKind::CeilDiv, {extent, lanes}) : extent;
@@ -72,7 +72,7 @@ void Assignment::giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Vari
   }
   cover.parameter = parameterName("C", "", id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
-  ExprAttr lanes = ExprAttr::apply(ExprKind::Pow2Ceil, {launchExpr(facts.axis(id).extent)});
+  ExprAttr lanes = ExprAttr::apply(ExprKind::Pow2Ceil, {facts.launchExpr(facts.axis(id).extent)});
   if (least > 1) lanes = ExprAttr::apply(ExprKind::Max, {lanes, ExprAttr::constant(context, least)});
   Builder b(context);
   declare(variant, ParameterAttr::get(context, b.getStringAttr(cover.parameter), Role::Coverage, ParameterKind::Int, ArrayRef<int64_t>{},

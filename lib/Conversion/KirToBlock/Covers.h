@@ -46,9 +46,6 @@ struct Variant {
   llvm::SmallVector<block::ParameterAttr> parameters;
 };
 
-/// The launch expression of a launch-visible extent.
-block::ExprAttr launchExpr(kir::ExtentAttr extent);
-
 /// How many instances walk a program axis that is not shared out.
 block::ExprAttr tilesOf(Facts &facts, const Group &group, AxisId id);
 

@@ -349,10 +349,6 @@ LogicalResult Facts::analyse() {
 
 //===- bounds ------------------------------------------------------------------------------------------===//
 
-bool Facts::isLaunchVisible(ExtentAttr extent) const {
-  return llvm::none_of(extent.getAtoms(), [](StringAttr atom) { return atom.getValue().starts_with("?"); });
-}
-
 // Extents are never negative, so a polynomial of them with no negative coefficient is not either.
 static bool nonNegative(ExtentAttr extent) {
   for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {

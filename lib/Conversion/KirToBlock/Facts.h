@@ -4,6 +4,7 @@
 
 #include "Carries.h"
 #include "Index.h"
+#include "intent/Dialect/Block/IR/Block.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -161,8 +162,11 @@ public:
   mlir::Value atomValue(llvm::StringRef atom) const { return atoms.lookup(atom); }
   /// The parallel axes that a buffer is private to; none for other views.
   llvm::ArrayRef<AxisId> privateAxes(mlir::Value view);
-  /// True if nothing but constants and launch-visible values are in the extent.
-  bool isLaunchVisible(kir::ExtentAttr extent) const;
+  /// An extent as the launch computes it, from constants, shapes and scalar arguments; null if it depends on data.
+  block::ExprAttr launchExpr(kir::ExtentAttr extent);
+  block::ExprAttr launchExpr(const Index *node);
+  block::ExprAttr launchExpr(mlir::Value scalar);
+  bool isLaunchVisible(kir::ExtentAttr extent) { return static_cast<bool>(launchExpr(extent)); }
   /// True if the coordinate provably lies in [0, extent).
   bool isWithin(const Index *coordinate, kir::ExtentAttr extent);
   /// True if two accesses of one view provably touch no common element: some axis has separate ranges.
@@ -216,6 +220,7 @@ private:
   llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards;                             // read -> the whole write it sees
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> versionLoops; // read -> loops that change its view
   llvm::DenseMap<mlir::Operation *, unsigned> places;
+  llvm::DenseMap<kir::ExtentAttr, block::ExprAttr> launchExprs;
   std::map<Demand, llvm::SmallVector<Demand>, DemandLess> childrenOf;
   std::map<Demand, AxisSet, DemandLess> freeOf;
   std::map<Demand, llvm::SmallDenseMap<AxisId, unsigned>, DemandLess> depthOf;

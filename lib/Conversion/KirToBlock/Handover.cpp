@@ -168,7 +168,7 @@ LogicalResult Construction::handOver() {
   for (const Started &s : started) {
     SmallVector<ExprAttr> shape;
     for (kir::ExtentAttr extent : kir::shapeOf(s.view.getType()))
-      shape.push_back(ExprAttr::apply(ExprKind::Max, {launchExpr(extent), ExprAttr::constant(builder.getContext(), 0)}));
+      shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(extent), ExprAttr::constant(builder.getContext(), 0)}));
     standIns[s.view] = workspace("sums", kir::elementType(s.view.getType()), shape, /*zeroed=*/true);
   }
   phase = shared;

@@ -67,7 +67,7 @@ private:
       }
       SmallVector<ExprAttr> shape;
       for (ExtentAttr extent : view.getShape())
-        shape.push_back(launchExpr(extent));
+        shape.push_back(facts.launchExpr(extent));
       entries.push_back(ViewArgumentAttr::get(
           kernel.getContext(), name, view.getElement(), shape, view.getAccess(), static_cast<bool>(kernel.getArgAttr(i, "kir.noalias")),
           kernel.getArgAttrOfType<StringAttr>(i, "kir.alias"), kernel.getArgAttrOfType<ArrayAttr>(i, "kir.strides")));
@@ -79,7 +79,7 @@ private:
     SmallVector<Attribute> result;
     kernel.walk([&](kir::CheckExtentOp op) {
       if (!facts.isLaunchVisible(op.getLhs()) || !facts.isLaunchVisible(op.getRhs())) return;
-      ExprAttr equal = ExprAttr::apply(ExprKind::Eq, {launchExpr(op.getLhs()), launchExpr(op.getRhs())});
+      ExprAttr equal = ExprAttr::apply(ExprKind::Eq, {facts.launchExpr(op.getLhs()), facts.launchExpr(op.getRhs())});
       result.push_back(CheckAttr::get(kernel.getContext(), equal, op.getMessageAttr()));
     });
     return builder.getArrayAttr(result);

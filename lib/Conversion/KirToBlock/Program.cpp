@@ -238,7 +238,7 @@ LogicalResult Construction::makeBuffers() {
     ExprAttr zero = ExprAttr::constant(builder.getContext(), 0);
     auto add = [&](kir::ExtentAttr extent) {
       if (!facts.isLaunchVisible(extent)) return false;
-      shape.push_back(ExprAttr::apply(ExprKind::Max, {launchExpr(extent), zero}));
+      shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(extent), zero}));
       return true;
     };
     bool known = true;

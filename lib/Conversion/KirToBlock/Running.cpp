@@ -339,7 +339,7 @@ Value Construction::inRange(Value lane, AxisId id, Location loc) {
 
 std::optional<ExprAttr> Construction::workspaceExtent(AxisId id) {
   if (facts.isLaunchVisible(facts.axis(id).extent))
-    return ExprAttr::apply(ExprKind::Max, {launchExpr(facts.axis(id).extent), ExprAttr::constant(builder.getContext(), 0)});
+    return ExprAttr::apply(ExprKind::Max, {facts.launchExpr(facts.axis(id).extent), ExprAttr::constant(builder.getContext(), 0)});
   const Cover &cover = group.covers.at(id);
   return cover.slice ? std::optional(cover.lanes) : std::nullopt;
 }

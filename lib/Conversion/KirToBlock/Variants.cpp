@@ -45,7 +45,7 @@ ExprAttr Assignment::serialGuard(const GroupFacts &group) {
   for (const std::set<AxisId> &walked : walks) {
     ExprAttr product = ExprAttr::constant(context, 1);
     for (AxisId id : walked)
-      product = ExprAttr::apply(ExprKind::Mul, {product, launchExpr(facts.axis(id).extent)});
+      product = ExprAttr::apply(ExprKind::Mul, {product, facts.launchExpr(facts.axis(id).extent)});
     guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {product, ExprAttr::constant(context, limit)})});
   }
   return guard.getConstant() == 1 ? ExprAttr() : guard;
@@ -62,13 +62,14 @@ ExprAttr Assignment::finishGuard(const GroupFacts &g) {
     if (!isPartial(facts, demand, *g.split)) continue;
     ExprAttr elements = ExprAttr::constant(context, 1);
     for (AxisId id : facts.freeAxes(demand))
-      if (!llvm::is_contained(g.program, id)) elements = ExprAttr::apply(ExprKind::Mul, {elements, launchExpr(facts.axis(id).extent)});
+      if (!llvm::is_contained(g.program, id))
+        elements = ExprAttr::apply(ExprKind::Mul, {elements, facts.launchExpr(facts.axis(id).extent)});
     bound(elements);
   }
   for (const Started &started : startedViews(facts, g.effects, *g.split)) {
     ExprAttr elements = ExprAttr::constant(context, 1);
     for (kir::ExtentAttr extent : kir::shapeOf(started.view.getType()))
-      elements = ExprAttr::apply(ExprKind::Mul, {elements, launchExpr(extent)});
+      elements = ExprAttr::apply(ExprKind::Mul, {elements, facts.launchExpr(extent)});
     bound(elements);
   }
   return guard;
@@ -82,7 +83,7 @@ ExprAttr Assignment::residentGuard() {
     ExprAttr product;
     for (AxisId id : g.classes) {
       if (!isResident(g, id)) continue;
-      ExprAttr extent = launchExpr(facts.axis(id).extent);
+      ExprAttr extent = facts.launchExpr(facts.axis(id).extent);
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
     }
     if (product)
@@ -101,12 +102,12 @@ ExprAttr Assignment::splitGuard(ArrayRef<GroupFacts> wide, const Variant &varian
   };
   for (auto [g, group] : llvm::zip_equal(wide, variant.groups)) {
     if (!g.split || g.program.empty()) continue;
-    ExprAttr tiles = number(1), length = launchExpr(facts.axis(*g.split).extent), work = length;
+    ExprAttr tiles = number(1), length = facts.launchExpr(facts.axis(*g.split).extent), work = length;
     for (AxisId id : g.program) {
       const std::string &name = group.covers.at(id).parameter;
       auto lanes = llvm::find_if(variant.parameters, [&](ParameterAttr p) { return p.getSymbol() == name; });
       bool rows = lanes == variant.parameters.end() || lanes->getDomain()[0] == 1; // of which an instance has few
-      ExprAttr extent = launchExpr(facts.axis(id).extent);
+      ExprAttr extent = facts.launchExpr(facts.axis(id).extent);
       work = ExprAttr::apply(ExprKind::Mul, {work, extent});
       if (!rows) extent = ExprAttr::apply(ExprKind::CeilDiv, {extent, number(typicalLanes)});
       tiles = ExprAttr::apply(ExprKind::Mul, {tiles, extent});
@@ -167,7 +168,7 @@ ExprAttr Assignment::tileRagged(std::vector<GroupFacts> &ragged) {
   for (GroupFacts &g : ragged) {
     if (!g.ragged || feature("warp_size", 1) == 1) continue;
     llvm::replace(g.program, g.ragged->groups, g.ragged->members);
-    ExprAttr groups = launchExpr(facts.axis(g.ragged->groups).extent);
+    ExprAttr groups = facts.launchExpr(facts.axis(g.ragged->groups).extent);
     ExprAttr few = ExprAttr::apply(ExprKind::Le, {groups, ExprAttr::constant(context, fewGroups)});
     guard = guard ? ExprAttr::apply(ExprKind::And, {guard, few}) : few;
   }
