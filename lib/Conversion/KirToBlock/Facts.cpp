@@ -232,14 +232,19 @@ void Facts::addConflicts(ArrayRef<AxisId> together) {
       if (a != b) conflicts[a].insert(b);
 }
 
+// Axes of one domain, which one walk may serve.
+bool Facts::areAlike(AxisId x, AxisId y) const {
+  auto isOrdered = [&](AxisId id) { return axes[id].kind == Axis::Ordered || isPass(id); };
+  return axes[x].extent == axes[y].extent && axes[x].start == axes[y].start && axes[x].step == axes[y].step && !isOrdered(x) &&
+         !isOrdered(y);
+}
+
 bool Facts::unify(ArrayRef<std::pair<AxisId, AxisId>> pairs) {
   llvm::EquivalenceClasses<AxisId> merged; // what all the pairs together would make of today's classes
   for (auto [x, y] : pairs) {
     AxisId a = find(x), b = find(y);
     if (a == b) continue;
-    if (axes[x].extent != axes[y].extent || axes[x].start != axes[y].start || axes[x].step != axes[y].step) return false;
-    for (AxisId id : {x, y})
-      if (axes[id].kind == Axis::Ordered || isPass(id)) return false;
+    if (!areAlike(x, y)) return false;
     merged.unionSets(a, b);
   }
   for (const auto &one : merged)
@@ -324,13 +329,11 @@ void Facts::formClasses() {
     for (size_t j = 0; j < i; ++j) {
       if (touches[i].view != touches[j].view) continue;
       SmallVector<std::pair<AxisId, AxisId>> pairs;
-      bool same = true;
-      for (auto [a, b] : llvm::zip_equal(touches[i].at, touches[j].at)) {
-        if (a == b) continue;
-        if (std::optional<std::pair<AxisId, AxisId>> pair = samePace(a, b)) pairs.push_back(*pair);
-        else same = false;
-      }
-      if (same) unify(pairs);
+      for (auto [a, b] : llvm::zip_equal(touches[i].at, touches[j].at))
+        if (std::optional<std::pair<AxisId, AxisId>> pair = a == b ? std::nullopt : samePace(a, b);
+            pair && areAlike(pair->first, pair->second))
+          pairs.push_back(*pair);
+      unify(pairs);
     }
 }
 

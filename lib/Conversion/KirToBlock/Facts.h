@@ -195,6 +195,7 @@ private:
   void findVersions();
   bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);
   void addConflicts(llvm::ArrayRef<AxisId> together);
+  bool areAlike(AxisId x, AxisId y) const;
   bool unify(llvm::ArrayRef<std::pair<AxisId, AxisId>> pairs);
   std::optional<std::pair<AxisId, AxisId>> samePace(const Index *a, const Index *b);
   void formClasses();
