@@ -131,3 +131,17 @@ def compiled_axes(file, index):
     """Extents that the covers of a program name."""
     _, kernel, constexprs, *_ = sample_cases.case(file, index)
     return set(re.findall(r'#block.cover<"(\w+)"', intent.compile_shared_gpu(kernel, "host", constexprs=constexprs).mlir))
+
+
+@intent.kernel
+def beside_a_product(v: I.In[I.f32, ("M",)], a: I.In[I.f32, ("M", "K")], b: I.In[I.f32, ("K", "N")], y: I.Out[I.f32, ("M",)], z: I.Out[I.f32, ("M", "N")]):
+    y[:] = v[:] + 1.0
+    z[:, :] = I.matmul(a[:, :], b[:, :], acc_dtype=I.f32)
+
+
+def test_groups_size_one_extent_apart():
+    """Lanes of a contraction are at least 16, those of other work as many as it takes."""
+    v, a, b = (np.random.default_rng(2).standard_normal(s).astype(np.float32) for s in ((5,), (5, 3), (3, 7)))
+    y, z = intent.compile(beside_a_product, options=intent.CompileOptions(cover="M=lanes")).run(v, a, b)
+    np.testing.assert_allclose(y, v + 1)
+    np.testing.assert_allclose(z, a @ b, rtol=1e-5, atol=1e-5)

@@ -70,7 +70,7 @@ void Assignment::giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Vari
     cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(least, *extent)));
     return;
   }
-  cover.parameter = parameterName("C", "", id);
+  cover.parameter = parameterName("C", std::to_string(least), id);
   cover.lanes = ExprAttr::parameter(context, cover.parameter);
   ExprAttr lanes = ExprAttr::apply(ExprKind::Pow2Ceil, {facts.launchExpr(facts.axis(id).extent)});
   if (least > 1) lanes = ExprAttr::apply(ExprKind::Max, {lanes, ExprAttr::constant(context, least)});
