@@ -96,7 +96,14 @@ def mapped(x: I.In[I.f32, ("L",)], off: I.In[I.i32, ("G1",)], at: I.In[I.i32, ("
     r = I.ragged(I.domain(G), I.domain(x.shape[0]), off, at)
     for g in I.parallel(I.domain(G)):
         m = I.members(r[g])
-        y[m] = x[m] * w[g]
+        I.scatter_unique(y, index=m, value=x[m] * w[g])
+
+
+@intent.kernel
+def repeated(x: I.In[I.f32, ("L",)], off: I.In[I.i32, ("G1",)], at: I.In[I.i32, ("E",)], y: I.Out[I.f32, ("L",)]):
+    r = I.ragged(I.domain(off.shape[0] - 1), I.domain(at.shape[0]), off, at)
+    for g in I.parallel(r.outer):
+        y[I.members(r[g])] = x[I.members(r[g])] + 1.0  # a table may name an element twice: its members are not bounded by the view
 
 
 @intent.kernel
@@ -219,6 +226,8 @@ def cases_of_groups(lengths):
     picked = np.empty(members)
     picked[at] = wide(x)[at, 0] * w[of, 0]
     yield mapped, [x[:, 0].copy(), off, at, w[:, 0].copy()], [np.full(members, np.nan, np.float32)], [picked]
+    twice, ends = np.repeat(at, 2), offsets(np.array(lengths, int) * 2)
+    yield repeated, [x[:, 0].copy(), ends, twice], [np.full(members, np.nan, np.float32)], [wide(x)[:, 0] + 1]
     yield experts, [x, off, deep], [np.full((members, 45), np.nan, np.float32)], [np.einsum("lk,lkn->ln", wide(x), deep[of])]
 
 
@@ -299,6 +308,7 @@ def test_forms():
     assert variants(spmv)["tiled"]["grid"] == 'ceil_div("R", BR)'
     ragged = variants(jagged)
     assert ragged["ragged"]["grid"] == 'add(floor_div("L", BX), "G")' and ragged["ragged"]["guard"] == 'le("G", 1024)'
+    assert list(variants(repeated)) == ["tiled"]
     split = variants(columns)
     assert list(split) == ["split", "tiled"] and split["tiled"]["guard"] == f'not({split["split"]["guard"]})'
     assert [w["name"] for w in split["split"]["workspace"]] == ["slots", "slots2", "arrived", "slots3", "slots4", "arrived2"]

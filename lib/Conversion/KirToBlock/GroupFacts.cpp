@@ -75,19 +75,22 @@ static void findRevisited(Facts &facts, GroupFacts &group) {
   }
 }
 
-// The view axis along which a write has an element of its own for each member of each group.
+// The extent along which some write has an element of its own for each member of each group.
 static std::optional<kir::ExtentAttr> boundOfMembers(Facts &facts, ArrayRef<Effect *> effects, AxisId groups, AxisId members) {
   std::optional<kir::ExtentAttr> bound;
   for (Effect *effect : effects)
     forEachLeaf(effect, [&](Effect *leaf) {
-      if (!isa<kir::WriteOp>(leaf->op)) return;
-      unsigned dependent = 0;
-      for (auto [at, extent] : llvm::zip_equal(facts.effectCoordinates(leaf->op), kir::shapeOf(viewOf(leaf->op).getType()))) {
+      auto write = dyn_cast<kir::WriteOp>(leaf->op);
+      if (!write || !leaf->conditions.empty()) return;
+      SmallVector<kir::ExtentAttr> along;
+      bool apart = true;
+      for (auto [at, extent] : llvm::zip_equal(facts.effectCoordinates(write), kir::shapeOf(write.getView().getType()))) {
         AxisSet free = facts.freeAxes(at);
-        if (llvm::is_contained(free, groups) && llvm::is_contained(free, members) && facts.isLaunchVisible(extent)) bound = extent;
-        dependent += llvm::is_contained(free, groups) || llvm::is_contained(free, members);
+        if (!llvm::is_contained(free, groups) && !llvm::is_contained(free, members)) continue;
+        along.push_back(extent);
+        apart &= write.getUnique() || facts.index.coefficientOf(at, members).value_or(0) != 0; // a table might name one element twice
       }
-      if (dependent != 1) bound.reset();
+      if (along.size() == 1 && apart && facts.isLaunchVisible(along[0])) bound = along[0];
     });
   return bound;
 }

@@ -33,7 +33,7 @@ module attributes {block.target = #block.target<"triton", "sm_90", {fragment_ele
       %13 = kir.read %w[%g : index] : <f32, ["G"], in> -> f32
       %14 = kir.broadcast %13 [] : f32 to <f32, [-"?0" + "?1"]>
       %15 = kir.binary mul %12, %14 : !kir.tensor<f32, [-"?0" + "?1"]>
-      kir.write %15 to %y[%m : !kir.tensor<index, [-"?0" + "?1"]>] : !kir.tensor<f32, [-"?0" + "?1"]>, <f32, ["L"], out>
+      kir.write %15 to %y[%m : !kir.tensor<index, [-"?0" + "?1"]>] unique : !kir.tensor<f32, [-"?0" + "?1"]>, <f32, ["L"], out>
     }
     kir.return
   }
