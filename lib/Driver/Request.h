@@ -31,9 +31,6 @@ struct Request {
 /// Reads and checks a request; every error is in the log, and the result is empty if there was one.
 std::optional<Request> readRequest(llvm::StringRef text, DiagnosticLog &log);
 
-/// Why MLIR's recursive parsers must not see this text; empty if they may.
-std::string refuseIrText(llvm::StringRef text);
-
 } // namespace intent::driver
 
 #endif

@@ -4,6 +4,7 @@
 #include "Interrupt.h"
 #include "ThreadPool.h"
 #include "intent/IR/Language.h"
+#include "intent/IR/Text.h"
 #include "intent/Target/Capabilities.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
@@ -43,42 +44,8 @@ private:
 };
 } // namespace
 
-// MLIR's parser recurses on nesting; text from a broken caller must not overflow the stack.
-static bool isTooDeep(StringRef text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      else if (c == '"') quoted = false;
-    } else if (c == '"') quoted = true;
-    else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') i = std::min(text.find('\n', i), text.size() - 1);
-    else if (StringRef("({[<").contains(c)) {
-      if (++depth > 256) return true;
-    } else if (StringRef(")}]").contains(c) || (c == '>' && (i == 0 || text[i - 1] != '-'))) depth = std::max(0, depth - 1);
-  }
-  return false;
-}
-
-static StringRef skipBlank(StringRef text) {
-  for (text = text.ltrim(); text.consume_front("//"); text = text.ltrim())
-    text = text.drop_until([](char c) { return c == '\n'; });
-  return text;
-}
-
-// MLIR 22's parser reads the width of `index`, which has none, in `array<index: ...>`.
-static bool hasIndexArray(StringRef text) {
-  for (size_t at = text.find("array"); at != StringRef::npos; at = text.find("array", at + 1)) {
-    StringRef rest = skipBlank(text.drop_front(at + 5));
-    if (rest.consume_front("<") && skipBlank(rest).starts_with("index")) return true;
-  }
-  return false;
-}
-
 llvm::Expected<std::unique_ptr<Kernel>> Kernel::load(StringRef text, uint32_t row) {
-  if (isTooDeep(text)) return fail("block program is nested too deeply");
-  if (hasIndexArray(text)) return fail("array<index: ...> is not an attribute");
+  if (std::string refused = refuseIrText(text); !refused.empty()) return fail("block program: ", refused);
   std::unique_ptr<Kernel> result(new Kernel);
   result->context.loadDialect<BlockDialect, scf::SCFDialect>();
   Diagnostics diagnostics(&result->context);

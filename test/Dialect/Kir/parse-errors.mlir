@@ -61,7 +61,7 @@ kir.kernel @f(%x: !kir.view<si32, ["M"], in> {kir.name = "x"}) { // expected-err
 
 // -----
 
-kir.kernel @f(%x: !kir.tensor<vector<4xf32>, ["M"]> {kir.name = "x"}) { // expected-error {{expected an element type of the language, got 'vector<4xf32>'}}
+kir.kernel @f(%x: !kir.tensor<complex<f32>, ["M"]> {kir.name = "x"}) { // expected-error {{expected an element type of the language, got 'complex<f32>'}}
   kir.return
 }
 
