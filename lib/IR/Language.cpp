@@ -83,6 +83,12 @@ LogicalResult verifyFunction(Operation *op, BinaryKind kind, Type element, bool 
   return verifyKind(op, kind, stringifyBinaryKind(kind), element, approximate, flushToZero, "f32 div");
 }
 
+LogicalResult verifySingleOperands(Operation *op, ArrayRef<unsigned> segments, ArrayRef<int32_t> sizes) {
+  for (unsigned segment : segments)
+    if (sizes[segment] != 1) return op->emitOpError("expected one value in operand segment ") << segment << ", got " << sizes[segment];
+  return success();
+}
+
 bool isUnsignedInteger(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   return integer && (integer.isUnsigned() || integer.getWidth() == 1);

@@ -45,6 +45,12 @@ def Intent_MemoryOrder : Intent_Enum<"MemoryOrder", "order of an atomic access",
     I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">, I32EnumAttrCase<"Release", 2, "release">,
     I32EnumAttrCase<"AcqRel", 3, "acq_rel">]>;
 
+// Beside AttrSizedOperandSegments: the segments of operands that are one value each. MLIR checks only the sum of all segments.
+class Intent_SingleOperands<list<int> segments>
+    : ParamNativeOpTrait<"SingleOperands", !interleave(segments, ", ")>, StructuralOpTrait {
+  let cppNamespace = "::intent";
+}
+
 def Intent_Scalar : Type<CPred<"::intent::isScalarType($_self)">,
     "a scalar: i1, index, i8..i64, ui8..ui64, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64">;
 

@@ -2,7 +2,7 @@
 #define INTENT_IR_VERIFY_H
 
 #include "intent/IR/Language.h"
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/OpDefinition.h"
 
 namespace intent {
 
@@ -11,6 +11,20 @@ namespace intent {
 /// emitted at `op`.
 llvm::LogicalResult verifyFunction(mlir::Operation *op, UnaryKind kind, mlir::Type element, bool approximate, bool flushToZero);
 llvm::LogicalResult verifyFunction(mlir::Operation *op, BinaryKind kind, mlir::Type element, bool approximate, bool flushToZero);
+
+/// Verifies that these operand segments, of all the sizes `sizes`, hold one value each.
+llvm::LogicalResult verifySingleOperands(mlir::Operation *op, llvm::ArrayRef<unsigned> segments, llvm::ArrayRef<int32_t> sizes);
+
+/// Intent_SingleOperands of Language.td.
+template <unsigned... segments>
+struct SingleOperands {
+  template <typename Op>
+  struct Impl : mlir::OpTrait::TraitBase<Op, Impl> {
+    static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+      return verifySingleOperands(op, {segments...}, llvm::cast<Op>(op).getProperties().operandSegmentSizes);
+    }
+  };
+};
 
 } // namespace intent
 

@@ -2,6 +2,7 @@
 #define INTENT_DIALECT_BLOCK_IR_BLOCK_H
 
 #include "intent/IR/Language.h"
+#include "intent/IR/Verify.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"

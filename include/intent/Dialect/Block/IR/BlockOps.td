@@ -85,7 +85,7 @@ def Block_LanesOp : Block_Op<"lanes", [Pure]> {
   let assemblyFormat = "$base `step` $step attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Block_LoadOp : Block_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Block_LoadOp : Block_Op<"load", [AttrSizedOperandSegments, Intent_SingleOperands<[0, 3]>, MemoryEffects<[MemRead]>]> {
   let summary = "elements of a view at coordinates, fill where not valid";
   let description = [{
     ```
@@ -103,14 +103,14 @@ def Block_LoadOp : Block_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[Me
   let assemblyFormat = "$view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `fill` $fill `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity)) `fill` type($fill) `->` type($result)";
   let hasVerifier = 1;
 }
-def Block_StoreOp : Block_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+def Block_StoreOp : Block_Op<"store", [AttrSizedOperandSegments, Intent_SingleOperands<[0, 1]>, MemoryEffects<[MemWrite]>]> {
   let summary = "stores the active lanes of a value; operands as in block.load";
   let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
                        ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);
   let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
   let hasVerifier = 1;
 }
-def Block_ScatterReduceOp : Block_Op<"scatter_reduce", [AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">, MemoryEffects<[MemRead, MemWrite]>]> {
+def Block_ScatterReduceOp : Block_Op<"scatter_reduce", [AttrSizedOperandSegments, Intent_SingleOperands<[0, 1]>, SingleBlockImplicitTerminator<"YieldOp">, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "combines the active lanes into their elements, each atomically; operands as in block.store";
   let description = "The region is associative and commutative: what the element holds, then the lane's value. Lanes may collide.";
   let arguments = (ins Block_Value:$value, Block_ViewType:$view, Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity,
@@ -119,7 +119,7 @@ def Block_ScatterReduceOp : Block_Op<"scatter_reduce", [AttrSizedOperandSegments
   let assemblyFormat = "$value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes custom<Body>($combine) attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity))";
   let hasVerifier = 1;
 }
-def Block_AtomicOp : Block_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+def Block_AtomicOp : Block_Op<"atomic", [AttrSizedOperandSegments, Intent_SingleOperands<[0, 1]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "atomic access of the active lanes' elements; the result is what each held before, anything on inactive lanes";
   let description = [{
     Operands as in `block.store`; `load` ignores `value`, which then only gives the shape. The logical sharing domain is
@@ -131,7 +131,7 @@ def Block_AtomicOp : Block_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects
   let assemblyFormat = "$kind $order $value `to` $view `[` ($coordinates^)? `]` `valid` `(` ($validity^)? `)` `coordinate_axes` $coordinate_axes `valid_axes` $valid_axes attr-dict `:` type($value) `,` type($view) `,` custom<TypeTuple>(type($coordinates)) `valid` custom<TypeTuple>(type($validity)) `->` type($old)";
   let hasVerifier = 1;
 }
-def Block_CompareExchangeOp : Block_Op<"compare_exchange", [AttrSizedOperandSegments, AllTypesMatch<["expected", "desired", "old"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+def Block_CompareExchangeOp : Block_Op<"compare_exchange", [AttrSizedOperandSegments, Intent_SingleOperands<[0, 1, 2]>, AllTypesMatch<["expected", "desired", "old"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "stores `desired` in the active lanes' elements that hold the bits of `expected`; gives what each held";
   let arguments = (ins Intent_MemoryOrder:$order, Block_Value:$expected, Block_Value:$desired, Block_ViewType:$view,
                        Variadic<Block_Value>:$coordinates, Variadic<Block_Value>:$validity, ArrayAttr:$coordinate_axes, ArrayAttr:$valid_axes);

@@ -2,6 +2,7 @@
 #define INTENT_DIALECT_KIR_IR_KIR_H
 
 #include "intent/IR/Language.h"
+#include "intent/IR/Verify.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

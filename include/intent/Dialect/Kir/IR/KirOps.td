@@ -92,7 +92,7 @@ def Kir_BufferOp : Kir_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Kir_ReadOp : Kir_Op<"read", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Kir_ReadOp : Kir_Op<"read", [AttrSizedOperandSegments, Intent_SingleOperands<[0]>, MemoryEffects<[MemRead]>]> {
   let summary = "elements of a view selected by one index per view axis";
   let description = [{
     An index is an integer scalar, a domain or an integer tensor. Domains add one result axis each in
@@ -121,7 +121,7 @@ def Kir_ScatterReduceOp : Kir_Op<"scatter_reduce", [SingleBlockImplicitTerminato
   let assemblyFormat = "$value `to` $view `[` ($indices^ `:` type($indices))? `]` custom<Body>($combine) attr-dict `:` type($value) `,` type($view)";
   let hasVerifier = 1;
 }
-def Kir_AtomicOp : Kir_Op<"atomic", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+def Kir_AtomicOp : Kir_Op<"atomic", [AttrSizedOperandSegments, Intent_SingleOperands<[0]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "atomic access of every selected element; the result is what each held before";
   let description = [{
     Indices as in `kir.read`; `value` has the index result's shape and is absent for `load`; `store` has no result. Float
