@@ -125,7 +125,7 @@ void DiagnosticLog::addMlir(Diagnostic &diagnostic) {
   if (!operation.empty()) details.try_emplace("operation", json::fixUTF8(operation));
   for (DiagnosticArgument &missing : diagnostic.getMetadata())
     if (missing.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Attribute)
-      if (auto feature = dyn_cast<StringAttr>(missing.getAsAttribute())) details["feature"] = feature.getValue();
+      if (auto feature = dyn_cast<StringAttr>(missing.getAsAttribute())) details["feature"] = json::fixUTF8(feature.getValue());
   if (first == Status::Success) first = status;
   entries.push_back(entry(status, category, positioned(message, at, true), std::move(notes), std::move(details)));
 }

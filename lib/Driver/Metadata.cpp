@@ -1,4 +1,5 @@
-// `interface.json`: what a launcher needs to know of a block module, in text forms that other languages read.
+// `interface.json`: what a launcher needs to know of a block module, in text forms that other languages read. Names in IR text may spell
+// any byte; in JSON they are UTF-8.
 #include "Pipeline.h"
 
 #include "intent/Target/Capabilities.h"
@@ -17,19 +18,19 @@ static json::Value spell(block::ExprAttr expr) {
   std::string text;
   llvm::raw_string_ostream os(text);
   expr.printInline(os);
-  return text;
+  return json::fixUTF8(text);
 }
 
 static json::Value spell(Attribute attribute) {
   if (auto expr = dyn_cast<block::ExprAttr>(attribute)) return spell(expr);
-  if (auto text = dyn_cast<StringAttr>(attribute)) return "\"" + text.getValue().str() + "\""; // a symbol
+  if (auto text = dyn_cast<StringAttr>(attribute)) return "\"" + json::fixUTF8(text.getValue()) + "\""; // a symbol
   if (auto integer = dyn_cast<IntegerAttr>(attribute)) return integer.getInt();
   if (auto boolean = dyn_cast<BoolAttr>(attribute)) return boolean.getValue();
   return nullptr;
 }
 
 static json::Value spellFeature(Attribute attribute) {
-  if (auto text = dyn_cast<StringAttr>(attribute)) return text.getValue();
+  if (auto text = dyn_cast<StringAttr>(attribute)) return json::fixUTF8(text.getValue());
   auto list = dyn_cast<ArrayAttr>(attribute);
   if (!list) {
     if (auto boolean = dyn_cast<BoolAttr>(attribute)) return boolean.getValue();
@@ -73,7 +74,7 @@ static json::Array paramsOf(block::KernelOp kernel, const Request &request) {
     if (auto scalar = dyn_cast<block::ScalarArgumentAttr>(entry)) {
       auto found = defaults.find(scalar.getName().str());
       params.push_back(json::Object{{"kind", "scalar"},
-                                    {"name", scalar.getName().getValue()},
+                                    {"name", json::fixUTF8(scalar.getName().getValue())},
                                     {"dtype", dtypeName(scalar.getElement())},
                                     {"default", found == defaults.end() ? json::Value(nullptr) : found->second}});
       continue;
@@ -83,13 +84,13 @@ static json::Array paramsOf(block::KernelOp kernel, const Request &request) {
     if (view.getStrides()) strides = spellAll(view.getStrides());
     bool grouped = view.getAlias() && !view.getAlias().empty();
     params.push_back(json::Object{{"kind", "view"},
-                                  {"name", view.getName().getValue()},
+                                  {"name", json::fixUTF8(view.getName().getValue())},
                                   {"access", stringifyAccess(view.getAccess())},
                                   {"dtype", dtypeName(view.getElement())},
                                   {"shape", spellAll(view.getShape())},
                                   {"strides", std::move(strides)},
                                   {"noalias", view.getNoalias()},
-                                  {"alias", grouped ? json::Value(view.getAlias().getValue()) : json::Value(nullptr)}});
+                                  {"alias", grouped ? json::Value(json::fixUTF8(view.getAlias().getValue())) : json::Value(nullptr)}});
   }
   return params;
 }
@@ -100,7 +101,7 @@ static json::Array symbolsOf(block::KernelOp kernel) {
   llvm::StringSet<> seen;
   auto add = [&](StringRef name, json::Object &&where) {
     if (!seen.insert(name).second) return;
-    where["name"] = name.str(); // the name of a scalar is a temporary of the caller
+    where["name"] = json::fixUTF8(name);
     symbols.push_back(std::move(where));
   };
   for (Attribute entry : kernel.getInterface()) {
@@ -108,16 +109,16 @@ static json::Array symbolsOf(block::KernelOp kernel) {
     if (!view) {
       auto scalar = cast<block::ScalarArgumentAttr>(entry);
       if (isa<IntegerType, IndexType>(scalar.getElement()))
-        add("%" + scalar.getName().str(), json::Object{{"param", scalar.getName().getValue()}});
+        add("%" + scalar.getName().str(), json::Object{{"param", json::fixUTF8(scalar.getName().getValue())}});
       continue;
     }
     for (auto [axis, extent] : llvm::enumerate(view.getShape()))
       if (extent.getKind() == block::ExprKind::Symbol)
-        add(extent.getSymbol(), json::Object{{"param", view.getName().getValue()}, {"axis", int64_t(axis)}});
+        add(extent.getSymbol(), json::Object{{"param", json::fixUTF8(view.getName().getValue())}, {"axis", int64_t(axis)}});
     if (!view.getStrides()) continue;
     for (auto [axis, stride] : llvm::enumerate(view.getStrides()))
       if (auto symbol = dyn_cast<StringAttr>(stride))
-        add(symbol, json::Object{{"param", view.getName().getValue()}, {"stride", int64_t(axis)}});
+        add(symbol, json::Object{{"param", json::fixUTF8(view.getName().getValue())}, {"stride", int64_t(axis)}});
   }
   return symbols;
 }
@@ -139,19 +140,19 @@ static json::Object variantOf(block::ProgramOp program) {
   json::Array workspaces;
   if (ArrayAttr declared = program.getWorkspacesAttr())
     for (auto space : declared.getAsRange<block::WorkspaceAttr>())
-      workspaces.push_back(json::Object{{"name", space.getName().getValue()},
+      workspaces.push_back(json::Object{{"name", json::fixUTF8(space.getName().getValue())},
                                         {"dtype", dtypeName(space.getElement())},
                                         {"shape", spellAll(space.getShape())},
                                         {"zeroed", space.getZeroed()}});
   json::Object coverage;
   for (auto parameter : program.getParameters().getAsRange<block::ParameterAttr>())
-    if (parameter.getBinding()) coverage[parameter.getSymbol().getValue()] = spell(parameter.getBinding());
-  return json::Object{{"name", program.getSymName()},
+    if (parameter.getBinding()) coverage[json::fixUTF8(parameter.getSymbol().getValue())] = spell(parameter.getBinding());
+  return json::Object{{"name", json::fixUTF8(program.getSymName())},
                       {"guard", spell(program.getGuardAttr())},
                       {"grid", spell(grid)},
                       {"groups", std::move(groups)},
                       {"coverage", std::move(coverage)},
-                      {"family", program.getFamily() ? json::Value(*program.getFamily()) : json::Value(nullptr)},
+                      {"family", program.getFamily() ? json::Value(json::fixUTF8(*program.getFamily())) : json::Value(nullptr)},
                       {"predicate", predicateOf(program)},
                       {"privates", spellAll(program.getPrivates().getAsRange<block::ExprAttr>())},
                       {"workspace", std::move(workspaces)}};
@@ -161,10 +162,10 @@ static json::Object parameterOf(block::ProgramOp program, block::ParameterAttr p
   json::Array affects;
   if (parameter.getAffects())
     for (Attribute item : parameter.getAffects())
-      if (auto text = dyn_cast<StringAttr>(item)) affects.push_back(text.getValue());
-  auto text = [](StringAttr attribute) { return attribute ? json::Value(attribute.getValue()) : json::Value(nullptr); };
-  return json::Object{{"variant", program.getSymName()},
-                      {"symbol", parameter.getSymbol().getValue()},
+      if (auto text = dyn_cast<StringAttr>(item)) affects.push_back(json::fixUTF8(text.getValue()));
+  auto text = [](StringAttr attribute) { return attribute ? json::Value(json::fixUTF8(attribute.getValue())) : json::Value(nullptr); };
+  return json::Object{{"variant", json::fixUTF8(program.getSymName())},
+                      {"symbol", json::fixUTF8(parameter.getSymbol().getValue())},
                       {"role", block::stringifyRole(parameter.getRole())},
                       {"kind", block::stringifyParameterKind(parameter.getKind())},
                       {"domain", json::Array(parameter.getDomain())},
@@ -180,8 +181,8 @@ static void addCandidates(block::ProgramOp program, block::TargetAttr target, js
   for (auto [index, row] : llvm::enumerate(set.getRows().getAsRange<DenseI64ArrayAttr>())) {
     json::Object values;
     for (auto [column, value] : llvm::zip_equal(set.getColumns().getAsRange<StringAttr>(), row.asArrayRef()))
-      values[column.getValue()] = value;
-    candidates.push_back(json::Object{{"variant", program.getSymName()},
+      values[json::fixUTF8(column.getValue())] = value;
+    candidates.push_back(json::Object{{"variant", json::fixUTF8(program.getSymName())},
                                       {"index", int64_t(index)},
                                       {"values", std::move(values)},
                                       {"where", spell(candidateCondition(program, row.asArrayRef(), target))}});
@@ -238,15 +239,15 @@ static void addRows(const ProgramConfigurations &configurations, json::Array &ro
   static constexpr const char *kinds[] = {"kept", "merged", "rejected"};
   for (auto [index, fate] : llvm::enumerate(configurations.rows)) {
     bool rejected = fate.kind == RowFate::Rejected;
-    rows.push_back(json::Object{{"variant", configurations.program},
-                                {"family", configurations.family},
+    rows.push_back(json::Object{{"variant", json::fixUTF8(configurations.program)},
+                                {"family", json::fixUTF8(configurations.family)},
                                 {"source", json::fixUTF8(configurations.source)},
                                 {"row", int64_t(index)},
                                 {"request", json::Array(fate.request)},
                                 {"fate", kinds[fate.kind]},
                                 {"candidate", rejected ? json::Value(nullptr) : json::Value(int64_t(fate.candidate))},
-                                {"rule", fate.rule.empty() ? json::Value(nullptr) : json::Value(fate.rule)},
-                                {"reason", fate.reason.empty() ? json::Value(nullptr) : json::Value(fate.reason)}});
+                                {"rule", fate.rule.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(fate.rule))},
+                                {"reason", fate.reason.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(fate.reason))}});
   }
 }
 
@@ -261,9 +262,10 @@ static json::Array columnsOf(StringRef provider) {
 static json::Object targetObject(block::TargetAttr target) {
   json::Object features;
   for (NamedAttribute feature : target.getFeatures())
-    features[feature.getName().getValue()] = spellFeature(feature.getValue());
-  return json::Object{
-      {"provider", target.getProvider().getValue()}, {"arch", target.getArch().getValue()}, {"features", std::move(features)}};
+    features[json::fixUTF8(feature.getName().getValue())] = spellFeature(feature.getValue());
+  return json::Object{{"provider", json::fixUTF8(target.getProvider().getValue())},
+                      {"arch", json::fixUTF8(target.getArch().getValue())},
+                      {"features", std::move(features)}};
 }
 
 std::string intent::driver::interfaceJson(Compilation &c) {
@@ -274,8 +276,8 @@ std::string intent::driver::interfaceJson(Compilation &c) {
   for (auto check : kernel.getChecks().getAsRange<block::CheckAttr>())
     checks.push_back(json::Object{{"condition", spell(check.getCondition())}, {"message", json::fixUTF8(check.getMessage().getValue())}});
   for (auto overlap : kernel.getOverlaps().getAsRange<block::OverlapPermissionAttr>())
-    overlaps.push_back(json::Object{{"lhs", overlap.getLhs().getValue()},
-                                    {"rhs", overlap.getRhs().getValue()},
+    overlaps.push_back(json::Object{{"lhs", json::fixUTF8(overlap.getLhs().getValue())},
+                                    {"rhs", json::fixUTF8(overlap.getRhs().getValue())},
                                     {"permission", block::stringifyOverlap(overlap.getPermission())}});
   for (auto program : kernel.getOps<block::ProgramOp>()) {
     variants.push_back(variantOf(program));
@@ -289,7 +291,7 @@ std::string intent::driver::interfaceJson(Compilation &c) {
     }
   }
   json::Object interface{{"schema", 1},
-                         {"name", kernel.getSymName()},
+                         {"name", json::fixUTF8(kernel.getSymName())},
                          {"target", targetObject(c.target)},
                          {"params", paramsOf(kernel, c.request)},
                          {"symbols", symbolsOf(kernel)},

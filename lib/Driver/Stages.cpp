@@ -75,7 +75,8 @@ static LogicalResult tritonSerialize(Compilation &c) {
   if (failed(made)) return failure();
   c.source = std::move(made->text);
   for (const triton::SourceLine &line : made->lines)
-    c.lineMap.push_back(llvm::json::Object{{"line", int64_t(line.line)}, {"file", line.file}, {"author_line", int64_t(line.author)}});
+    c.lineMap.push_back(
+        llvm::json::Object{{"line", int64_t(line.line)}, {"file", llvm::json::fixUTF8(line.file)}, {"author_line", int64_t(line.author)}});
   return success();
 }
 
