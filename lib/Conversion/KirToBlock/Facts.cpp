@@ -282,7 +282,7 @@ std::optional<std::pair<AxisId, AxisId>> Facts::samePace(const Index *a, const I
     bool ofA = index.coefficientOf(a, term->axis) == coefficient;
     if (ofA ? x.has_value() : y.has_value()) return std::nullopt;
     (ofA ? x : y) = term->axis;
-    (ofA ? paceX : paceY) = ofA ? coefficient : -coefficient;
+    (ofA ? paceX : paceY) = ofA ? coefficient : static_cast<int64_t>(0 - static_cast<uint64_t>(coefficient));
   }
   return x && y && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
 }

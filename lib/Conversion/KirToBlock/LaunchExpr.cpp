@@ -103,10 +103,11 @@ ExprAttr Facts::launchExpr(ExtentAttr extent) {
       if (!symbol) return {};
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, symbol}) : symbol;
     }
-    int64_t magnitude = coefficient < 0 ? -coefficient : coefficient;
+    bool subtract = coefficient < 0 && coefficient != INT64_MIN;
+    int64_t magnitude = subtract ? -coefficient : coefficient;
     if (!product) product = ExprAttr::constant(kernel.getContext(), magnitude);
     else product = ExprAttr::apply(ExprKind::Mul, {ExprAttr::constant(kernel.getContext(), magnitude), product});
-    sum = ExprAttr::apply(coefficient < 0 ? ExprKind::Sub : ExprKind::Add, {sum, product});
+    sum = ExprAttr::apply(subtract ? ExprKind::Sub : ExprKind::Add, {sum, product});
   }
   return launchExprs[extent] = sum;
 }

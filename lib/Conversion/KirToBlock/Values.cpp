@@ -239,7 +239,7 @@ FailureOr<Real> Construction::computeIndex(const Index *node, Location loc) {
     } else rest.emplace_back(term, coefficient);
   }
   auto addTerm = [&](const Real &real, int64_t coefficient) {
-    bool subtract = sum && coefficient < 0;
+    bool subtract = sum && coefficient < 0 && coefficient != INT64_MIN;
     int64_t factor = subtract ? -coefficient : coefficient;
     Real scaled = factor == 1 ? real : binary(BinaryKind::Mul, real, indexConstant(factor, loc), loc);
     sum = sum ? binary(subtract ? BinaryKind::Sub : BinaryKind::Add, *sum, scaled, loc) : scaled;
