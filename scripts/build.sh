@@ -4,6 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
 PRESET=${PRESET:-release}
+TARGETS=${TARGETS:-} # everything
 # Compiler cache entries stay valid in other checkouts of the same sources.
 CCACHE_BASEDIR=$(pwd)
 CCACHE_NOHASHDIR=1
@@ -25,8 +26,10 @@ if [ ! -f "$BUILD/build.ninja" ] ||
   run "$BUILD/configure.log" cmake --preset "$PRESET"
   touch "$BUILD/build.ninja"
 fi
-steps=$(ninja -C "$BUILD" -n | grep -c '^\[' || true)
+# shellcheck disable=SC2086
+steps=$(ninja -C "$BUILD" -n $TARGETS | grep -c '^\[' || true)
 if [ "$steps" -gt 0 ]; then
   printf 'build: %s steps\n' "$steps"
-  run "$BUILD/build.log" ninja -C "$BUILD" -j "${JOBS:-$(nproc)}"
+  # shellcheck disable=SC2086
+  run "$BUILD/build.log" ninja -C "$BUILD" -j "${JOBS:-$(nproc)}" $TARGETS
 fi

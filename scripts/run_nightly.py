@@ -18,13 +18,15 @@ PARTS = {
     "programs": ([sys.executable, "-m", "generator", "--seed", time.strftime("%Y%m%d0000"), "--count", "{unit}"], 1.0, 1.0),
     # Mutated IR text, requests, tables, host programs and cache entries: an answer for each, no crash, no hang (scripts/mutation).
     "mutation": ([sys.executable, "-m", "scripts.mutation", "--seconds", "{unit}"], 1.0, 5.0),
+    # The targets of tools/fuzz, guided by coverage, with sanitizers (scripts/fuzz): the same, and no leak.
+    "fuzz": ([sys.executable, "-m", "scripts.fuzz", "--seconds", "{unit}"], 1.0, 3.0),
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="parts to run; all by default")
-    parser.add_argument("--minutes", type=float, default=60.0, help="time for all parts together, about")
+    parser.add_argument("--minutes", type=float, default=90.0, help="time for all parts together, about")
     options = parser.parse_args()
     environment = {"INTENT_LIBRARY_DIR": str(ROOT / "build/lib"), **os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'python/tests'}"}
     chosen = {name: PARTS[name] for name in options.part or PARTS}

@@ -1,11 +1,14 @@
 #!/bin/sh
 # Brings a machine to where `make build` works: Debian packages, a virtual environment, the package in it.
-# Does nothing quickly when nothing is missing. `scripts/setup.sh --tests` adds what only tests need.
+# Does nothing quickly when nothing is missing. `scripts/setup.sh --tests` adds what only tests need,
+# `--fuzz` that and the compiler of the fuzz targets.
 set -eu
 cd "$(dirname "$0")/.."
 
 APT_PACKAGES="libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools libzstd-dev zlib1g-dev g++ cmake ninja-build ccache"
 PYTHON=${PYTHON:-python3}
+
+[ "${1:-}" != --fuzz ] || APT_PACKAGES="$APT_PACKAGES clang-22 libclang-rt-22-dev"
 
 say() { printf 'setup: %s\n' "$*"; }
 
@@ -90,7 +93,7 @@ if ! .venv/bin/python -c "import sys; sys.exit(sys.prefix != '$(pwd)/.venv')" 2>
   "$PYTHON" -m venv .venv
 fi
 install_requirements requirements.txt
-if [ "${1:-}" = --tests ]; then
+if [ "${1:-}" = --tests ] || [ "${1:-}" = --fuzz ]; then
   install_requirements requirements-test.txt
   install_newest_triton
 fi
