@@ -7,6 +7,7 @@ import time
 import xml.etree.ElementTree as xml
 from collections import Counter
 
+from .coverage import table
 from .grammar import program
 from .pool import Pool
 from .shrinking import shrink
@@ -22,11 +23,15 @@ def main(arguments=None):
     parser.add_argument("--most", type=int, default=8, help="kinds of failure to make smaller and print, one program each; every failing seed gets a line")
     parser.add_argument("--junit-xml", metavar="FILE", help="a report for scripts/run_tests.py")
     parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
+    parser.add_argument("--coverage", action="store_true", help="print how many of the programs use each construct of the language")
     options = parser.parse_args(arguments)
     seeds = range(options.seed, options.seed + options.count)
     if options.print:
         for seed in seeds:
             print(source(program(seed)))
+        return 0
+    if options.coverage:
+        print(table(map(program, seeds)))
         return 0
     started = time.monotonic()
     passed, skipped, failures = 0, Counter(), []

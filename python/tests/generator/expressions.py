@@ -4,19 +4,21 @@ from __future__ import annotations
 import random
 
 from . import kinds
+from .features import Features, is_value
 from .kinds import Context, facts
 from .tensor_kinds import COMBINES
-from .tree import INTS, Facts, Invalid, Node, Program, ScalarParameter, View, is_float
+from .tree import EIGHT_BITS, INTS, Facts, Invalid, Node, Program, ScalarParameter, View, is_float, is_region
 
 MODES = {
     "ints": ("i32", "i64", "u8", "i8", "u32", "i16", "u16", "u64"), "exact": ("f32", "f64", "f32", "i32"), "smooth": ("f32", "f32", "f16", "f64", "bf16"),
     "special": ("f32", "f64"),
 }
 EXTENTS = (0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33)
-SHAPES = (("M",), ("N",), ("M", "N"), ("M", "N"), ("N", "M"), ("M", 4), ("N", "K"), ("K",), ("M", "K"), ("M", "N", "K"), ())
+SHAPES = (("M",), ("N",), ("M", "N"), ("M", "N"), ("N", "M"), ("M", 4), ("N", "K"), ("K",), ("M", "K"), ("M", "N", "K"), (),
+          (4,), ("N", 2), ("M", 2, 2), ("M", 1))
 
 
-class Expressions:
+class Expressions(Features):
     """Parameters, helpers and expressions of one program. `contexts` hold what is in scope, one for each set of extents."""
 
     def __init__(self, seed):
@@ -29,6 +31,7 @@ class Expressions:
             sizes.append({s: rng.choice(EXTENTS if rng.random() < 0.5 else EXTENTS[2:]) for s in "MNK"})
         self.program = Program([], [], {}, [], sizes, data_seed=rng.randrange(2**31))
         self._parameters()
+        self._features()
         self._helpers()
         self.contexts = [Context(self.program, extents) for extents in sizes]
         self._enter_parameters()
@@ -54,7 +57,7 @@ class Expressions:
         self.symbols = sorted({e for shape in shapes for e in shape if isinstance(e, str)})
         self.shapes = [s for s in SHAPES if all(isinstance(e, int) or e in self.symbols for e in s)]
         for shape in shapes:
-            dtype = self.dtype()
+            dtype = self.any_dtype()
             self.program.views.append(View(self.fresh("x"), "in", dtype, shape, self._values(dtype), self.rng.choice((1.0, 2.0, 4.0))))
         for _ in range(self.rng.randint(0, 2)):
             dtype = self.dtype()
@@ -69,7 +72,7 @@ class Expressions:
             for context in self.contexts:
                 context.env = {p: Facts(dtype, None, 4.0, 0.0, exact) for p in parameters}
             self.leaves_only_variables = True
-            self.program.helpers[self.fresh("h")] = (parameters, self.expression(dtype, None, 2))
+            self.program.helpers[self.fresh("h")] = (parameters, [self.expression(dtype, None, 2) for _ in range(self.rng.choice((1, 1, 2)))])
             self.leaves_only_variables = False
 
     leaves_only_variables = False
@@ -109,6 +112,10 @@ class Expressions:
         makers = [self._binary, self._binary, self._function, self._select, self._cast, self._call, self._product]
         if self.leaves_only_variables:
             return makers
+        if dtype in EIGHT_BITS or self.rng.random() < (0.6 if (dtype, shape) in self.packed_results else 0.15):
+            rare = self._rare_makers(dtype, shape)
+            if rare:
+                return rare
         if is_float(dtype):
             makers.append(self._fused)
             if self.mode in ("exact", "smooth"):
@@ -139,7 +146,7 @@ class Expressions:
     def leaf(self, dtype, shape, exact=False):
         found = []
         for name, known in self.contexts[0].env.items():
-            if not name.startswith("view ") and not name.endswith("[]") and known.dtype == dtype and known.shape == shape:
+            if is_value(name, known) and known.dtype == dtype and known.shape == shape:
                 found.append(Node("variable", [], {"name": name}))
         for name, known in self.contexts[0].env.items():
             if name.endswith("[]") and known.dtype == dtype and known.shape == shape:
@@ -155,11 +162,13 @@ class Expressions:
             if node is not None and self.fits(node, dtype, shape, exact):
                 return node
         value = self.literal(dtype)
+        if any(map(is_region, shape or ())):
+            raise Invalid
         return value if shape is None else Node("full", [value], {"shape": shape, "dtype": dtype})
 
     def _read_cast(self, dtype, shape):
         """A read of another dtype, converted."""
-        views = [view for view in self.program.views if view.dtype != dtype]
+        views = [view for view in self.program.views if view.dtype != dtype and view.values in ("ints", "exact", "smooth", "special")]
         reads = self._reads(self.rng.choice(views), shape) if views else []
         return Node("cast", [self.rng.choice(reads)], {"dtype": dtype}) if reads else None
 
@@ -169,7 +178,7 @@ class Expressions:
             return None
         total = None
         for axis, extent in enumerate(shape):
-            part = Node("indices", [], {"extent": extent})
+            part = self._indices(None, (extent,), 0, True)
             for at in range(axis + 1, len(shape)):
                 part = Node("expand", [part], {"at": at - axis, "rank": at - axis})
             total = part if total is None else Node("binary", [total, part], {"op": "+"})
@@ -187,13 +196,20 @@ class Expressions:
         for _ in range(2):
             axes = ["i"] * (len(view.shape) - rank) + [":"] * rank
             self.rng.shuffle(axes)
-            if tuple(e for a, e in zip(axes, view.shape) if a == ":") == (shape or ()):
-                found.append(Node("read", [self.coordinate(e) for a, e in zip(axes, view.shape) if a == "i"], {"view": view.name, "axes": axes}))
+            wanted = iter(shape or ())
+            axes = ["i" if a == "i" else self._axis(next(wanted), e) for a, e in zip(axes, view.shape)]
+            if None not in axes:
+                form = self.rng.choice((None, None, None, "gather", "mutable_load"))
+                found.append(Node("read", [self.coordinate(e) for a, e in zip(axes, view.shape) if a == "i"], {"view": view.name, "axes": axes, "form": form}))
         return found
+
+    def _axis(self, wanted, extent):
+        """How a view's axis is indexed to give an axis of the wanted extent; None if it cannot."""
+        return ":" if wanted == extent else wanted if is_region(wanted) and self.contexts[0].region(wanted).source == extent else None
 
     def coordinate(self, extent):
         """A scalar index below an extent."""
-        names = [n for n, f in self.contexts[0].env.items() if f.natural and f.shape is None and f.dtype in INTS]
+        names = [n for n, f in self.contexts[0].env.items() if is_value(n, f) and f.natural and f.shape is None and f.dtype in INTS]
         self.rng.shuffle(names)
         for name in names:
             if all(c.env[name].bound <= c.size(extent) for c in self.contexts):
@@ -213,6 +229,9 @@ class Expressions:
             value = float(self.rng.randint(-2, 3)) if self.mode != "smooth" or self.rng.random() < 0.5 else self.rng.choice((0.5, 0.25, 1.5, -0.75))
         else:
             value = self.rng.randint(0 if dtype[0] == "u" else -3, 5)
+            known = self.constant(int) if dtype != "index" and not self.leaves_only_variables else None
+            if known and self.rng.random() < 0.3:
+                return Node("literal", [], {"value": known.value, "dtype": dtype, "bare": bare, "constant": known.name})
         return Node("literal", [], {"value": value, "dtype": dtype, "bare": bare})
 
     def _binary(self, dtype, shape, depth, exact):
@@ -226,12 +245,12 @@ class Expressions:
         if self.rng.random() < 0.25 and dtype != "bool":
             right = self.literal(dtype, bare=True)
             if op == "%":
-                right.params["value"] = self.rng.randint(1, 7)
+                right = Node("literal", [], {"value": self.rng.randint(1, 7), "dtype": dtype, "bare": True})
         else:
             right = self.expression(dtype, shape if self.rng.random() < 0.7 or shape is None else None, depth, exact)
         if right.kind != "literal" and self.rng.random() < 0.3:
             left, right = right, left
-        return Node("binary", [left, right], {"op": op})
+        return Node("binary", [left, right], {"op": op, "named": op in ("+", "-", "*") and self.rng.random() < 0.1})
 
     def _function(self, dtype, shape, depth, exact):
         names = ("neg", "abs", "square") if not is_float(dtype) else ("neg", "abs", "floor", "square") if exact or self.mode != "smooth" else kinds.FUNCTIONS
@@ -254,8 +273,9 @@ class Expressions:
         return Node("compare", [left, right], {"op": self.rng.choice(("==", "!=", "<", "<=", ">", ">="))})
 
     def _cast(self, dtype, shape, depth, exact):
-        source = self.rng.choice([d for d in ("i32", "f32", "bool", "index", *MODES[self.mode]) if d != dtype])
-        return Node("cast", [self.expression(source, shape, depth, exact or dtype in INTS)], {"dtype": dtype})
+        source = self.rng.choice([d for d in ("i32", "f32", "bool", "index", self.any_dtype(), *MODES[self.mode]) if d != dtype])
+        generic = any(v.generic and v.dtype == dtype for v in self.program.views)
+        return Node("cast", [self.expression(source, shape, depth, exact or dtype in INTS)], {"dtype": dtype, "spelled": "T" if generic else None})
 
     def _call(self, dtype, shape, depth, exact):
         names = list(self.program.helpers)
@@ -264,8 +284,9 @@ class Expressions:
         name = self.rng.choice(names)
         if self.leaves_only_variables:
             raise Invalid
-        parameters, _ = self.program.helpers[name]
-        return Node("call", [self.expression(dtype, shape, depth, exact) for _ in parameters], {"name": name})
+        parameters, results = self.program.helpers[name]
+        return Node("call", [self.expression(dtype, shape, depth, exact) for _ in parameters],
+                    {"name": name, "keywords": self.rng.random() < 0.3, "several": len(results) > 1, "item": self.rng.randrange(len(results))})
 
     def _product(self, dtype, shape, depth, exact):
         other = self.leaf("i32", None)
@@ -282,7 +303,7 @@ class Expressions:
         return self.leaf(dtype, None, exact)
 
     def _extra(self):
-        return self.rng.choice((*self.symbols, *self.symbols, 4, 2))
+        return self.rng.choice((*self.symbols, *self.symbols, 4, 2, *self.regions() * 3))
 
     def _full_reduction(self, dtype, shape, depth, exact):
         inner = tuple(self._extra() for _ in range(self.rng.randint(1, 2)))
@@ -350,10 +371,10 @@ class Expressions:
         return Node("transpose", [self.expression(dtype, (shape[1], shape[0]), depth, exact)], {"order": [1, 0]})
 
     def _contraction(self, dtype, shape, depth, exact):
-        source = {"f32": ("f32", "f32", "f16", "bf16"), "f64": ("f64",), "i32": ("i32", "i8"), "i64": ("i64",)}.get(dtype)
+        source = {"f32": ("f32", "f32", "f16", "bf16", self.rng.choice(EIGHT_BITS)), "f64": ("f64",), "i32": ("i32", "i8"), "i64": ("i64",)}.get(dtype)
         if source is None:
             raise Invalid
-        of, inner = self.rng.choice(source), self.rng.choice((*self.symbols, 4))
+        of, inner = self.rng.choice(source), self._extra()
         if len(shape) == 2:
             transposed = self.rng.random() < 0.4
             return Node("contract", [self.expression(of, (shape[0], inner), depth, exact), self.expression(of, (shape[1], inner) if transposed else (inner, shape[1]), depth, exact)],
@@ -427,7 +448,7 @@ class Expressions:
         return Node("window", [], {"view": self.rng.choice(views).name, "begin": self.rng.randint(0, 2), "length": shape[0]})
 
     def _indices(self, dtype, shape, depth, exact):
-        return Node("indices", [], {"extent": shape[0]})
+        return Node("indices", [], {"extent": shape[0], "mapped": is_region(shape[0]) and self.contexts[0].region(shape[0]).mapped})
 
     def _histogram(self, dtype, shape, depth, exact):
         if not isinstance(shape[0], int):
@@ -436,7 +457,7 @@ class Expressions:
                     {"bins": shape[0]})
 
     def _bits(self, dtype, shape, depth, exact):
-        return Node("bits", [Node("indices", [], {"extent": shape[0]})], {"seed": self.rng.randrange(2**40)})
+        return Node("bits", [self._indices(None, shape, 0, True)], {"seed": self.rng.randrange(2**40)})
 
     def _joined(self, dtype, shape, depth, exact):
         return Node("join", [self.expression(dtype, shape[:-1], depth, exact) for _ in range(2)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from .tree import EPS, EXACT, INTS, LARGEST, Facts, Invalid, is_float
+from .tree import EIGHT_BITS, EPS, EXACT, INTS, LARGEST, Facts, Invalid, Region, is_float, is_region
 
 
 class Context:
@@ -17,7 +17,15 @@ class Context:
         self.read_only_written = set()  # Out views that hold values by now
 
     def size(self, extent):
-        return extent if isinstance(extent, int) else self.extents[extent]
+        """Of an axis; the most that a subregion may have."""
+        return extent if isinstance(extent, int) else self.size(self.region(extent).source) if is_region(extent) else self.extents[extent]
+
+    def region(self, name) -> Region:
+        require(name + "<>" in self.env)
+        return self.env[name + "<>"]
+
+    def may_be_empty(self, shape):
+        return any(is_region(e) or self.size(e) == 0 for e in shape)
 
     def count(self, shape):
         return math.prod(self.size(e) for e in shape)
@@ -28,10 +36,19 @@ def text(node):
 
 
 def facts(node, context):
+    require(node.kind in _OF_REGIONS or not any(map(is_region, named_extents(node.params))))
     try:
         return _KINDS[node.kind][1](node, [facts(child, context) for child in node.children], context)
     except OverflowError:  # a bound beyond float64
         raise Invalid from None
+
+
+def named_extents(params):
+    """The extents that a node's text spells."""
+    for key in ("extent", "extents", "shape", "before", "after"):
+        found = params.get(key)
+        if found is not None:
+            yield from found if isinstance(found, (tuple, list)) else (found,)
 
 
 def extent_text(extent):
@@ -80,6 +97,10 @@ def made(dtype, shape, bound, error, exact, special=False):
     return Facts(dtype, shape, bound, error, exact, special)
 
 
+def arithmetic(*dtypes):
+    require(not any(dtype in EIGHT_BITS for dtype in dtypes))
+
+
 def natural(found):
     return replace(found, natural=True)
 
@@ -92,6 +113,7 @@ def _same_dtype(parts):
 def _binary(node, parts, context):
     op, (a, b) = node.params["op"], parts
     dtype, shape, special = _same_dtype(parts), joined(parts, context), a.special or b.special
+    arithmetic(dtype)
     if dtype == "bool":
         require(op in "&|^")
         return made(dtype, shape, 1, 0, True)
@@ -116,6 +138,7 @@ def _binary(node, parts, context):
 
 def _binary_text(node, t):
     op = node.params["op"]
+    op = {"+": "add", "-": "sub", "*": "mul"}[op] if node.params.get("named") else op
     return f"I.{op}({t[0]}, {t[1]})" if op.isidentifier() else f"({t[0]} {op} {t[1]})"
 
 
@@ -127,7 +150,7 @@ def _literal(node, parts, context):
 
 def _literal_text(node, t):
     value = node.params["value"]
-    spelled = repr(float(value)) if is_float(node.params["dtype"]) else repr(value)
+    spelled = node.params.get("constant") or (repr(float(value)) if is_float(node.params["dtype"]) else repr(value))
     return spelled if node.params.get("bare") else f"I.cast({spelled}, I.{node.params['dtype']})"
 
 
@@ -140,7 +163,9 @@ _FUNCTIONS = {
     "log": ("I.log(I.abs({0}) + 1.0)", lambda b: math.log(b + 1) + 1, 1, 8), "log2": ("I.log2(I.abs({0}) + 1.0)", lambda b: math.log2(b + 1) + 1, 1.5, 8),
     "log1p": ("I.log1p(I.abs({0}))", lambda b: math.log(b + 1) + 1, 1, 4), "sqrt": ("I.sqrt(I.abs({0}) + 1.0)", lambda b: math.sqrt(b + 1), 0.5, 2),
     "rsqrt": ("I.rsqrt(I.abs({0}) + 1.0)", lambda b: 1, 0.5, 8), "recip": ("(1.0 / (I.abs({0}) + 1.0))", lambda b: 1, 1, 2),
-    "square": ("({0} ** 2)", lambda b: b * b, None, 1),
+    "square": ("({0} ** 2)", lambda b: b * b, None, 1), "fdiv": ("I.fdiv({0}, 2.0)", lambda b: b, 1, 1),
+    "i0": ("I.i0(I.minimum(I.abs({0}), 2.0))", lambda b: 2.3, 1.6, 6), "lgamma": ("I.lgamma(I.abs({0}) + 1.0)", lambda b: (b + 2) * math.log(b + 2), 12, 6),
+    "asin": ("I.asin(I.sin({0}) * 0.5)", lambda b: 0.6, 0.6, 8), "tan": ("I.tan(I.sin({0}))", lambda b: 1.6, 3.5, 12), "ceil": ("I.ceil({0})", lambda b: b, None, 0),
 }
 FUNCTIONS = tuple(_FUNCTIONS)
 
@@ -152,11 +177,13 @@ def _function(node, parts, context):
         require(name in ("neg", "abs", "square"))
         return made(a.dtype, a.shape, math.inf if name != "abs" else a.bound, 0, True)
     require(is_float(a.dtype))
-    keeps = name in ("neg", "abs", "floor", "square")
-    if name == "floor":
+    arithmetic(a.dtype)
+    keeps = name in ("neg", "abs", "floor", "ceil", "square")
+    if name in ("floor", "ceil"):
         require(a.exact)
-    if name in ("sin", "cos"):
+    if name in ("sin", "cos", "asin", "tan"):
         require(a.bound <= 2.0**15)
+    require(name != "lgamma" or a.bound <= 2.0**15)
     limit = bound(a.bound)
     spread = 2 * a.bound + a.error if name == "square" else slope or 1
     # The arguments that texts add (a sum, a limit) round once as well.
@@ -209,6 +236,7 @@ def _fused(node, parts, context):
     a, b, c = parts
     dtype = _same_dtype(parts)
     require(is_float(dtype))
+    arithmetic(dtype)
     bound, exact = a.bound * b.bound + c.bound, all(p.exact for p in parts)
     error = a.error * b.bound + b.error * a.bound + a.error * b.error + c.error + (0 if exact else 2 * EPS[dtype] * bound)
     return made(dtype, joined(parts, context), bound, error, exact, any(p.special for p in parts))
@@ -228,9 +256,16 @@ def _call(node, parts, context):
     require(len(parameters) == len(parts))
     outer, context.env = context.env, dict(zip(parameters, parts))
     try:
-        return facts(body, context)
+        return [facts(result, context) for result in body][node.params.get("item", 0)]
     finally:
         context.env = outer
+
+
+def _call_text(node, t):
+    """Positional or, last argument first, by keyword; of a helper of several results one."""
+    p = node.params
+    given = ", ".join(f"{name}={value}" for name, value in list(zip("ab", t))[::-1]) if p.get("keywords") else ", ".join(t)
+    return f"{p['name']}({given})" + (f"[{p['item']}]" if p.get("several") else "")
 
 
 def _first(node, parts, context):
@@ -251,12 +286,16 @@ _KINDS = {
     "select": (lambda n, t: f"I.select({t[0]}, {t[1]}, {t[2]})", _select),
     "mask": (lambda n, t: f"I.mask({t[1]}, {t[0]}, {t[2]})", _select),
     "ternary": (lambda n, t: f"({t[1]} if {t[0]} else {t[2]})", _ternary),
-    "cast": (lambda n, t: f"I.cast({t[0]}, I.{n.params['dtype']})", _cast),
+    "cast": (lambda n, t: f"I.cast({t[0]}, {n.params.get('spelled') or 'I.' + n.params['dtype']})", _cast),
     "fma": (lambda n, t: f"I.fma({t[0]}, {t[1]}, {t[2]})", _fused),
-    "call": (lambda n, t: f"{n.params['name']}({', '.join(t)})", _call),
+    "call": (_call_text, _call),
     "field": (lambda n, t: f"I.record(p={t[0]}, q={t[1]}).p", _first),
     "item": (lambda n, t: f"({t[0]}, {t[1]})[1]", _second),
 }
+
+
+# Kinds whose extents may be subregions.
+_OF_REGIONS = {"indices"}
 
 
 def register(name, render, compute):

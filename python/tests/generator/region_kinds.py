@@ -16,6 +16,7 @@ FIXED = {
     "peak_of": ("a", ["return I.reduce.max(a, axis=0)"]),
     "both_of": ("a", ["return I.record(peak=I.reduce.max(a, axis=0), total=I.reduce.sum(a, axis=0))"]),
     "both_joined": ("a, b", ["return I.record(peak=I.maximum(a.peak, b.peak), total=a.total + b.total)"]),
+    "put_at": ("y, at, value", ["y[at] = value"]),
     "running": ("a, s", ["return I.cumsum(a, axis=0) + s"]),
     "mass_of": ("a", ["m = I.reduce.max(a, axis=0)", "f = I.select(m > -I.inf, m, 0.0)", "return I.record(peak=m, mass=I.reduce.sum(I.exp(a - f), axis=0))"]),
     "mass_joined": ("a, b", ["m = I.maximum(a.peak, b.peak)", "f = I.select(m > -I.inf, m, 0.0)",
@@ -67,7 +68,7 @@ def _log_mass(node, parts, context):
     require(is_float(a.dtype) and not a.special)
     count = context.size(extent)
     error = 2 * a.error + 8 * (count + 20) * EPS[a.dtype] * (a.bound + 10)
-    return made(a.dtype, None, a.bound + math.log(count + 1) + 1, error, False, count == 0)
+    return made(a.dtype, None, a.bound + math.log(count + 1) + 1, error, False, context.may_be_empty(a.shape))
 
 
 def _log_mass_text(node, t):

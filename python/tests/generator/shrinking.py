@@ -1,10 +1,12 @@
 """Making a failing program smaller while it fails in the same way."""
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import replace
 
-
-from .statements import check
+from .kinds import text
+from .statements import check, lines_of
 from .tree import Invalid, Node, is_float
 
 
@@ -35,7 +37,23 @@ def _smaller_sizes(program):
                 if 0 <= smaller < extent:
                     made = program.clone()
                     made.sizes[number][symbol] = smaller
+                    if "R" in sizes:  # offsets: one more than groups
+                        made.sizes[number]["R"] = made.sizes[number]["G"] + 1
                     yield made
+
+
+def _plainer_views(program):
+    """Without a shared run, without unusual memory, without a type variable."""
+    if program.alias:
+        made = program.clone()
+        made.alias = None
+        yield made
+    for number, view in enumerate(program.views):
+        for plainer in (replace(view, layout="plain"), replace(view, generic=None), replace(view, constraint="")):
+            if plainer != view:
+                made = program.clone()
+                made.views[number] = plainer
+                yield made
 
 
 def _places(program):
@@ -89,20 +107,18 @@ def _simpler_expressions(program):
             yield _replaced(program, place, Node("literal", [], {"value": value, "dtype": dtype}))
 
 
+def words(lines):
+    return set(re.findall(r"\w+", "\n".join(lines)))
+
+
 def tidied(program):
     """The program without parameters, helpers and outputs that nothing uses."""
     made = program.clone()
-    used, called = set(), set()
-    for body, at in made.statements():
-        statement = body[at]
-        used.add(statement.params.get("view"))
-        for expression in statement.expressions:
-            for node in expression.walk():
-                used |= {node.params.get("view"), node.params.get("name")}
-                if node.kind == "call":
-                    called.add(node.params["name"])
-    made.helpers = {n: h for n, h in made.helpers.items() if n in called}
+    lines = [line for statement in made.body for line in lines_of(statement)]
+    made.helpers = {n: h for n, h in made.helpers.items() if n in words(lines)}
+    used = words([*lines, *(text(e) for _, results in made.helpers.values() for e in results)]) | set(made.alias or ())
     made.scalars = [s for s in made.scalars if s.name in used]
+    made.constants = [c for c in made.constants if c.name in used]
     kept = [v for v in made.views if v.name in used]
     symbols = {e for v in kept for e in v.shape if isinstance(e, str)} | _named_symbols(made)
     for view in made.views:
@@ -130,7 +146,7 @@ def shrink(program, fails, seconds=60.0):
     best, progress = program, True
     while progress and time.monotonic() < deadline:
         progress = False
-        for candidates in (_removed_statements, _smaller_sizes, _simpler_expressions):
+        for candidates in (_removed_statements, _smaller_sizes, _plainer_views, _simpler_expressions):
             for made in candidates(best):
                 if time.monotonic() > deadline:
                     return best
@@ -152,6 +168,7 @@ def shrink(program, fails, seconds=60.0):
 def weight(program):
     nodes = sum(1 for body, at in program.statements() for e in body[at].expressions for _ in e.walk())
     statements = sum(1 for _ in program.statements())
-    return 10 * statements + 3 * nodes + sum(sum(s.values()) for s in program.sizes) + 5 * len(program.sizes) + 3 * len(program.views)
+    unusual = sum((v.layout != "plain") + bool(v.generic) + bool(v.constraint) for v in program.views) + 5 * bool(program.alias)
+    return 10 * statements + 3 * nodes + sum(sum(s.values()) for s in program.sizes) + 5 * len(program.sizes) + 3 * len(program.views) + unusual
 
 

@@ -3,22 +3,29 @@ from __future__ import annotations
 
 import math
 
-from .kinds import Context, facts, joint, made, natural, register, require, shape_text
-from .tree import EPS, EXACT, INTS, is_float
+from .kinds import Context, arithmetic, facts, joint, made, natural, register, require, shape_text
+from .tree import EPS, EXACT, INTS, is_float, is_region
 
-WIDENED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "bool": "i32"}
+WIDENED = {"f8e4m3fn": "f32", "f8e5m2": "f32", "f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "bool": "i32"}
 
 
 def view_facts(view, shape):
-    bound = view.bound if view.dtype != "bool" else 1.0
+    bound = math.inf if view.wild else view.bound if view.dtype != "bool" else 1.0
     return made(view.dtype, shape, bound, 0.0, view.values != "smooth", view.values == "special")
 
 
 def _read_items(node, texts):
     """Index texts of a read: children stand where `axes` says `i`, ':' elsewhere."""
     rest = iter(texts)
-    items = [next(rest) if a == "i" else ":" for a in node.params["axes"]]
-    return ", ".join(items)
+    return ", ".join(next(rest) if a == "i" else a for a in node.params["axes"])
+
+
+def _read_text(node, t):
+    """By brackets, or by a function where every axis has an index."""
+    view, form = node.params["view"], node.params.get("form")
+    if form and node.children and ":" not in node.params["axes"]:
+        return f"I.{form}({view}, index=({_read_items(node, t)},))"
+    return f"{view}[{_read_items(node, t) or '()'}]"
 
 
 def _read(node, parts, context):
@@ -31,7 +38,8 @@ def _read(node, parts, context):
     shape, rest, joint_at, joints = [], iter(parts), None, []
     for axis, extent in zip(axes, view.shape):
         if axis != "i":
-            shape.append(extent)
+            require(axis == ":" or context.region(axis).source == extent)
+            shape.append(extent if axis == ":" else axis)
             continue
         index = next(rest)
         require(index.dtype in INTS and index.natural and index.bound <= context.size(extent))
@@ -100,6 +108,13 @@ def _indices(node, parts, context):
     return natural(made("index", (node.params["extent"],), context.size(node.params["extent"]), 0, True))
 
 
+def _indices_text(node, t):
+    extent = node.params["extent"]
+    if is_region(extent):  # members through an index list are an index tensor themselves
+        return extent if node.params["mapped"] else f"I.indices({extent})"
+    return f"I.indices(I.domain(0, {extent}))"
+
+
 def _tensor(part):
     require(part.shape is not None)
     return part.shape
@@ -134,10 +149,11 @@ def _join(node, parts, context):
     return made(a.dtype, a.shape + (2,), max(a.bound, b.bound), max(a.error, b.error), a.exact and b.exact, a.special or b.special)
 
 
-def accumulate(kind, a, count, dtype):
-    """(bound, error, exact) of `count` combined elements in an accumulator dtype."""
+def accumulate(kind, a, count, dtype, may_be_empty=False):
+    """(bound, error, exact) of up to `count` combined elements in an accumulator dtype."""
+    arithmetic(dtype)
     if dtype in INTS or dtype == "bool":
-        return {"sum": a.bound * count, "prod": math.inf}.get(kind, a.bound if count else math.inf), 0, True
+        return {"sum": a.bound * count, "prod": math.inf}.get(kind, a.bound if count and not may_be_empty else math.inf), 0, True
     eps = EPS[dtype]
     if kind == "sum":
         bound = max(a.bound * count, a.bound)
@@ -163,15 +179,15 @@ def _reduce(node, parts, context):
     (a,), kind, axes = parts, node.params["op"], node.params["axes"]
     shape = _tensor(a)
     require(all(axis < len(shape) for axis in axes))
-    count = context.count([shape[i] for i in axes])
+    count, may_be_empty = context.count([shape[i] for i in axes]), context.may_be_empty([shape[i] for i in axes])
     if kind in ("any", "all"):
         require(a.dtype == "bool")
         return made("bool", _kept(shape, axes, node.params["keepdims"]), 1, 0, True)
     require(a.dtype != "bool" or kind == "sum")
     require(kind != "mean" or is_float(a.dtype))
     dtype = WIDENED.get(a.dtype, a.dtype) if kind in ("sum", "mean") else a.dtype
-    bound, error, exact = accumulate(kind, a, count, dtype)
-    special = a.special or (count == 0 and kind in ("max", "min", "mean") and is_float(dtype))
+    bound, error, exact = accumulate(kind, a, count, dtype, may_be_empty)
+    special = a.special or (may_be_empty and kind in ("max", "min", "mean") and is_float(dtype))
     return made(dtype, _kept(shape, axes, node.params["keepdims"]), bound, error, exact, special)
 
 
@@ -245,11 +261,12 @@ def _arg(node, parts, context):
     (a,), axis = parts, node.params["axis"]
     shape = _tensor(a)
     require(axis < len(shape) and a.dtype != "bool" and a.exact)
-    count = context.size(shape[axis])
+    arithmetic(a.dtype)
+    count, may_be_empty = context.size(shape[axis]), context.may_be_empty([shape[axis]])
     kept = _kept(shape, (axis,), False)
     if node.params["part"] == 1:
         return natural(made("index", kept, max(count, 1), 0, True))
-    return made(a.dtype, kept, a.bound if count else math.inf if a.dtype in INTS else 0.0, a.error, a.exact, a.special or count == 0 and is_float(a.dtype))
+    return made(a.dtype, kept, math.inf if may_be_empty and a.dtype in INTS else a.bound, a.error, a.exact, a.special or may_be_empty and is_float(a.dtype))
 
 
 def _contract(node, parts, context):
@@ -325,13 +342,13 @@ def _bits(node, parts, context):
     return made("u32", a.shape, math.inf, 0, True)
 
 
-register("read", lambda n, t: f"{n.params['view']}[{_read_items(n, t) or '()'}]", _read)
+register("read", _read_text, _read)
 register("buffer_read", lambda n, t: f"{n.params['buffer']}[{_read_items(n, t) or '()'}]", _buffer_read)
 register("coordinate", lambda n, t: f"(I.cast({t[0]}, I.index) % {n.params['extent']})", _coordinate)
 register("gather", lambda n, t: f"I.gather({n.params['view']}, index=({t[0]},), valid={t[1]}, fill={t[2]})", _gather)
 register("window", _window_text, _window)
 register("full", lambda n, t: f"I.full({shape_text(n.params['shape'])}, {t[0]}, I.{n.params['dtype']})", _full)
-register("indices", lambda n, t: f"I.indices(I.domain(0, {n.params['extent']}))", _indices)
+register("indices", _indices_text, _indices)
 register("expand", _expand_text, _expand)
 register("transpose", lambda n, t: f"I.transpose({t[0]}, {tuple(n.params['order'])})", _transpose)
 register("reshape", lambda n, t: f"I.reshape({t[0]}, {shape_text(n.params['after'])})", _reshape)
