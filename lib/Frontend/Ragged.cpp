@@ -61,10 +61,10 @@ FailureOr<Entity> Lowering::ragged(const Entity &base, ArrayRef<IndexItem> items
   return castEntity(*members, builder.getIndexType(), at);
 }
 
-/// The coordinates of a region as an index tensor; mapped members are one already.
+/// A group is its members already: a subregion, or the index tensor of mapped ones.
 FailureOr<Entity> Lowering::lowerMembers(Call &call) {
   const Entity &region = call[0];
-  if (region.kind == Entity::Domain) return lowerIndices(call);
+  if (region.kind == Entity::Domain) return region;
   if (region.isTensor() && kir::elementType(region.value.getType()).isIndex()) return region;
   return error(call.nodes[0]) << "I.members takes a group of I.ragged or a domain, got " << describe(region);
 }
