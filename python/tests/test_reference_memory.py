@@ -132,13 +132,13 @@ def test_ragged_groups():
     k = kernel('x: I.In[I.f32, ("L", 2)], off: I.In[I.i32, ("G1",)], at: I.In[I.i64, ("L",)], y: I.Out[I.f32, ("G", 2)], z: I.Out[I.f32, ("G", 2)], n: I.Out[I.i64, ("G",)]',
                "G, L = y.shape[0], x.shape[0]\nr = I.ragged(I.domain(0, G), I.domain(0, L), off)\nm = I.ragged(I.domain(0, G), I.domain(0, L), off, at)\n"
                "for g in I.parallel(r.outer):\n    y[g, :] = I.reduce.sum(x[r[g], :], axis=0)\n    z[g, :] = I.reduce.sum(x[I.members(m[g]), :], axis=0)\n"
-               "    c = I.cast(0, I.i64)\n    for e in I.members(r[g]):\n        c = c + 1\n    n[g] = c")
+               "    c = I.cast(I.end(r[g]), I.i64) * 10\n    for e in I.members(r[g]):\n        c = c + 1\n    n[g] = c")
     x, off, at = np.arange(14, dtype=np.float32).reshape(7, 2), np.array([0, 3, 3, 7], np.int32), np.array([6, 5, 4, 3, 2, 1, 0])
     y, z, n = intent.interpret(k).run(x, off, at, shapes={"G": 3})
     want = [x[a:b].sum(0) for a, b in zip(off, off[1:])]
     np.testing.assert_array_equal(y, want)
     np.testing.assert_array_equal(z, [x[at[a:b]].sum(0) for a, b in zip(off, off[1:])])
-    assert n.tolist() == [3, 0, 4]
+    assert n.tolist() == [33, 30, 74]
 
 
 def test_buffers_hold_state():

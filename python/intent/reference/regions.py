@@ -46,24 +46,22 @@ class Domain:
 
 
 class Group:
-    """One group of a ragged axis: its members in order. With an index relation they are no contiguous coordinates."""
+    """One group of a ragged axis with an index relation: its members in order, which are no contiguous coordinates."""
 
     described = "a ragged group"
 
-    __slots__ = ("region", "mapped")
+    __slots__ = ("mapped",)
 
-    def __init__(self, region, mapped):
-        self.region, self.mapped = region, mapped
+    def __init__(self, mapped):
+        self.mapped = mapped
 
     def coordinates(self):
-        return self.region.coordinates() if self.mapped is None else self.mapped
+        return self.mapped
 
     def __iter__(self):
-        return map(index_scalar, self.coordinates().tolist())
+        return map(index_scalar, self.mapped.tolist())
 
     def __getitem__(self, index):
-        if self.mapped is None:
-            return self.region[index]
         raise LanguageError("the members of a mapped ragged group have no subregions")
 
 
@@ -80,9 +78,7 @@ class Ragged:
     def __getitem__(self, group):
         bounds = [run_time_index(self._offsets[at], "ragged offset") for at in (group, group + 1)]
         region = self._members[bounds[0]:bounds[1]]
-        if self._indices is None:
-            return Group(region, None)
-        return Group(region, self._indices[region].data.astype(np.int64))
+        return region if self._indices is None else Group(self._indices[region].data.astype(np.int64))
 
 
 def _region(value, operation):
@@ -168,8 +164,6 @@ def ragged(outer, members, offsets, indices):
 
 
 def members(region):
-    if isinstance(region, Group) and region.mapped is not None:
-        return Tensor(region.mapped, INDEX)
     if isinstance(region, Group):
-        return region.region
+        return Tensor(region.mapped, INDEX)
     return _region(region, "I.members")
