@@ -29,6 +29,8 @@ class Blocks(Expressions):
         parts = [Node("cast", [p], {"dtype": "index"}) if self.known(p) and self.known(p)[0].dtype != "index" else p for p in parts]
         self.bind_region(name, Region(source))
         shapes += [(name,)] * 3
+        if self.rng.random() < 0.3:
+            shapes.append((name, self.rng.choice((*self.symbols, *self.walked_regions()))))
         return [Statement("region", parts, [], {"name": name, "source": source, "form": form, "step": self.rng.randint(1, 3)})]
 
     def groups(self):
@@ -72,14 +74,14 @@ class Blocks(Expressions):
         view = self.output(dtype, ("L",), "inout")
         return [Statement("write", [self.expression(dtype, (region,), self.rng.randint(1, 3))], [], {"view": view.name, "axes": [region]})]
 
-    def member_loop(self, group, index):
-        """A loop in a loop: over the members of a group, each written on its own."""
-        name, region = self.fresh("i"), group.params["name"]
+    def member_loop(self, group):
+        """A parallel loop over the members of a group or region, each written on its own."""
+        name, region, source = self.fresh("i"), group.params["name"], group.params["source"]
         saved = self.saved()
-        self.scalar(name, lambda context: context.size("L"))
+        self.scalar(name, lambda context: context.size(source))
         dtype = self.dtype()
         node = self.expression(dtype, None, self.rng.randint(1, 2))
-        view = self.output(dtype, ("L",), "inout")
+        view = self.output(dtype, (source,), "inout")
         self.restore(saved)
         write = Statement("write", [variable(name), node], [], {"view": view.name, "axes": ["i"]})
         return Statement("parallel", [], [[write]], {"names": [name], "extents": [region]})
@@ -90,6 +92,8 @@ class Blocks(Expressions):
         statements = self.region(shapes)
         region, dtype = shapes[0][0], self.dtype()
         statements += [self.let([(region,), None]) for _ in range(self.rng.randint(0, 2))]
+        if self.rng.random() < 0.3:
+            return statements + [self.member_loop(statements[0])]
         if self.rng.random() < 0.5:
             view = self.output(dtype, (statements[0].params["source"],), "inout")
             return statements + [Statement("write", [self.expression(dtype, (region,), 2)], [], {"view": view.name, "axes": [region]})]

@@ -171,7 +171,7 @@ class Runs:
             try:
                 compiled = intent.compile(self.kernel, **self.bound, options=intent.CompileOptions(cover=cover))
             except intent.ConfigurationError as error:
-                if "cover" not in str(error):
+                if "cover" not in str(error) and "no legal candidate" not in str(error):
                     raise _Found("failed", "ConfigurationError", f"{error} ({cover})") from None
                 continue
             except intent.TargetError:
@@ -198,9 +198,9 @@ LEVELS = ("program", "program,lanes", "loop,lanes", "point", "lanes")
 
 
 def difference(program, actual, wanted, limits, shared=False):
-    """What differs beyond the limits, or None. Inputs may change where memory is shared."""
+    """What differs beyond the limits, or None. An input in shared memory changes as in the program's own order."""
     for view, a, w in zip(program.views, actual, wanted):
-        if view.access == "in" and not shared:
+        if view.access == "in" and not (shared and view.name in program.alias):
             if a.tobytes() != w.tobytes():
                 return f"input {view.name} was changed"
             continue

@@ -1,6 +1,7 @@
 """Drawing expressions for a dtype and shape, from parameters that are drawn first."""
 from __future__ import annotations
 
+import itertools
 import random
 
 from . import kinds
@@ -11,9 +12,10 @@ from .tree import EIGHT_BITS, INTS, Facts, Invalid, Node, Program, ScalarParamet
 
 MODES = {
     "ints": ("i32", "i64", "u8", "i8", "u32", "i16", "u16", "u64"), "exact": ("f32", "f64", "f32", "i32"), "smooth": ("f32", "f32", "f16", "f64", "bf16"),
-    "special": ("f32", "f64"),
+    "special": ("f32", "f64", "f32", "f16", "bf16"),
 }
 EXTENTS = (0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33)
+LONG = (64, 129, 300)  # longer than what an instance holds, where such an axis is not a loop of the reference
 SHAPES = (("M",), ("N",), ("M", "N"), ("M", "N"), ("N", "M"), ("M", 4), ("N", "K"), ("K",), ("M", "K"), ("M", "N", "K"), (),
           (4,), ("N", 2), ("M", 2, 2), ("M", 1))
 
@@ -25,10 +27,15 @@ class Expressions(Features):
         self.rng = random.Random(seed)
         self.count = 0
         rng = self.rng
-        self.mode = rng.choice(("ints", "exact", "exact", "smooth", "smooth", "smooth", "special"))
+        self.mode = rng.choice(("ints", "ints", "exact", "exact", "smooth", "smooth", "smooth", "special"))
         sizes = []
         for run in range(2):
             sizes.append({s: rng.choice(EXTENTS if rng.random() < 0.5 else EXTENTS[2:]) for s in "MNK"})
+            if rng.random() < 0.15:
+                sizes[-1][rng.choice("MNK")] = rng.choice(LONG)
+        # Programs whose views may share memory have few dtypes, so that views agree.
+        self.sharing = self.mode == "ints" and rng.random() < 0.5
+        self.dtypes = rng.sample(MODES["ints"], 2) if self.sharing else MODES[self.mode]
         self.program = Program([], [], {}, [], sizes, data_seed=rng.randrange(2**31))
         self._parameters()
         self._features()
@@ -39,7 +46,7 @@ class Expressions(Features):
     # -- parameters -----------------------------------------------------------------------------------------
 
     def dtype(self):
-        return self.rng.choice(MODES[self.mode])
+        return self.rng.choice(self.dtypes)
 
     def fresh(self, letter):
         self.count += 1
@@ -155,9 +162,9 @@ class Expressions(Features):
             for view in self.program.views:
                 if view.dtype == dtype:
                     found += self._reads(view, shape)
-        if not self.leaves_only_variables and (not found or self.rng.random() < 0.15):
-            found += [self._read_cast(dtype, shape), self._numbered(dtype, shape)]
         self.rng.shuffle(found)
+        if not self.leaves_only_variables and (not found or self.rng.random() < 0.15):
+            found = itertools.chain(self._other_leaves(dtype, shape), found)
         for node in found:
             if node is not None and self.fits(node, dtype, shape, exact):
                 return node
@@ -166,11 +173,12 @@ class Expressions(Features):
             raise Invalid
         return value if shape is None else Node("full", [value], {"shape": shape, "dtype": dtype})
 
-    def _read_cast(self, dtype, shape):
-        """A read of another dtype, converted."""
+    def _other_leaves(self, dtype, shape):
+        """Reads of other dtypes, converted, and numbers that no view holds."""
         views = [view for view in self.program.views if view.dtype != dtype and view.values in ("ints", "exact", "smooth", "special")]
-        reads = self._reads(self.rng.choice(views), shape) if views else []
-        return Node("cast", [self.rng.choice(reads)], {"dtype": dtype}) if reads else None
+        for view in self.rng.sample(views, min(3, len(views))) if self.rng.random() < 0.75 else []:
+            yield from (Node("cast", [read], {"dtype": dtype}) for read in self._reads(view, shape)[:1])
+        yield self._numbered(dtype, shape)
 
     def _numbered(self, dtype, shape):
         """Small numbers that differ from element to element: the sum of the coordinates modulo 5."""
@@ -407,11 +415,11 @@ class Expressions(Features):
 
     def _region(self, dtype, shape, depth, exact):
         if self.rng.random() < 0.4:
-            return Node("row_fold", [self.expression(dtype, (self.rng.choice(self.symbols), shape[0]), depth, exact)], {"dtype": dtype, "extent": shape[0]})
+            return Node("row_fold", [self.expression(dtype, (self.rng.choice((*self.symbols, *self.regions())), shape[0]), depth, exact)], {"dtype": dtype, "extent": shape[0]})
         return Node("region_scan", [self.expression(dtype, shape, depth, exact)], {"dtype": dtype, "start": self.rng.randint(-2, 2), "part": 0})
 
     def _fold(self, dtype, shape, depth, exact):
-        source = self.expression(dtype, (self.rng.choice(self.symbols),), depth, exact)
+        source = self.expression(dtype, (self.rng.choice((*self.symbols, *self.regions())),), depth, exact)
         kind = self.rng.choice(("record_fold", "log_mass", "region_scan", "fold"))
         if kind == "record_fold":
             return Node(kind, [source], {"dtype": dtype, "part": self.rng.choice(("peak", "total"))})

@@ -37,7 +37,6 @@ class Features:
                 view.layout = rng.choice((*ANYWHERE, "broadcast") if view.values in ("ints", "exact", "smooth", "special") else ANYWHERE)
         elif rng.random() < 0.1:
             rng.choice(self.program.views).constraint = ", I.constraints(noalias=True)"
-        self.sharing = self.mode == "ints" and rng.random() < 0.5
         if self.sharing:
             for view in self.program.views:
                 view.wild = view.values == "ints" and view.dtype in INTS

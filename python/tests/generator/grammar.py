@@ -93,32 +93,47 @@ class Draw(Blocks):
     def _loop(self, kind, dtype, shape):
         carry, name = self.fresh("c"), self.fresh("t")
         start = self.leaf(dtype, shape, exact=self.mode != "smooth")
+        limit = Node("binary", [self.expression("i32", None, 1, True), Node("literal", [], {"value": 6, "dtype": "i32", "bare": True})], {"op": "%"})
+        extent = self.rng.choice(("M", "N", 3, *self.walked_regions()))
+        body = []
         saved = self.saved()
         if kind == "for":
-            extent = self.rng.choice(("M", "N", 3, *self.walked_regions()))
+            self.scalar(name, lambda context: context.size(extent))
+            if self.depth < 2 and self.rng.random() < 0.35:
+                self.depth += 1
+                body = self.control([None, None, shape])
+                self.depth -= 1
+        else:
             for context in self.contexts:
-                context.env[name] = kinds.natural(kinds.made("index", None, context.size(extent), 0, True))
-            step = self.expression(dtype, shape, 2, self.mode != "smooth")
+                context.env[name] = kinds.natural(kinds.made("i32", None, 16, 0, True))
+        parts = [start, self._update(dtype, shape, carry, self.expression(dtype, shape, 2 if kind == "for" else 1, self.mode != "smooth"))]
+        if kind == "for":
             params = {"carry": carry, "name": name, "extent": extent, "range": self.rng.random() < 0.4 and not is_region(extent)}
             if not params["range"] and not is_region(extent) and self.rng.random() < 0.25:
                 params.update(begin=self.rng.randint(0, 2), step=self.rng.randint(1, 3))
-            parts = [start, self._update(dtype, shape, carry, step)]
-            if self.rng.random() < 0.3:
-                params["leave"] = self.rng.choice(("break", "continue"))
-                parts.append(self.condition(None, 2))
-            statement = Statement("for", parts, [[]], params)
         else:
-            limit = Node("binary", [self.expression("i32", None, 1, True), Node("literal", [], {"value": 6, "dtype": "i32", "bare": True})], {"op": "%"})
-            for context in self.contexts:
-                context.env[name] = kinds.natural(kinds.made("i32", None, 16, 0, True))
-            step = self.expression(dtype, shape, 1, self.mode != "smooth")
-            also = [self.condition(None, 2)] if self.rng.random() < 0.4 else []
-            statement = Statement("while", [start, self._update(dtype, shape, carry, step), limit, *also], [[]], {"carry": carry, "counter": name})
+            params = {"carry": carry, "counter": name}
+            parts.append(limit)
         self.restore(saved)
+        leaves = self.rng.random() < 0.35
+        if leaves:
+            if kind == "for":
+                self.scalar(name, lambda context: context.size(extent))
+                params["leave"] = self.rng.choice(("break", "continue"))
+            parts.append(self._asked(dtype, shape, carry))
+            self.restore(saved)
         for context in self.contexts:
             # The check of the whole program has the exact bound; here a generous one decides what may follow.
             context.env[carry] = Facts(dtype, shape, float(INTS[dtype][1] + 1) if dtype in INTS else 64.0, 0.0, self.mode != "smooth", self.mode == "special")
-        return statement
+        return Statement(kind, parts, [body], params)
+
+    depth = 0  # of ordered loops around what is drawn
+
+    def _asked(self, dtype, shape, carry):
+        """A condition for leaving a loop: of data, or of what the loop carries."""
+        if shape is None and self.mode != "smooth" and dtype not in EIGHT_BITS and self.rng.random() < 0.5:
+            return Node("compare", [Node("variable", [], {"name": carry}), self.literal(dtype, bare=True)], {"op": self.rng.choice(("<", ">", "!=", "=="))})
+        return self.condition(None, 2)
 
     def _buffer_loop(self, dtype):
         name, index = self.fresh("b"), self.fresh("t")
@@ -188,7 +203,7 @@ class Draw(Blocks):
         if not skip and self.rng.random() < 0.2:
             body.append(self.branch(names, extents))
         if group is not None and not groups.params["members"] and self.rng.random() < 0.4:
-            body.append(self.member_loop(group, names[0]))
+            body.append(self.member_loop(group))
         self.restore(saved)
         params = {"names": names, "extents": list(extents), "outer": f"{groups.params['name']}.outer" if groups is not None and self.rng.random() < 0.5 else None}
         only_updates = all(v.access == "inout" for v in self.program.views if v.name in {s.params.get("view") for s in body})

@@ -13,6 +13,8 @@ from .grammar import program as drawn_program
 
 # A program may use so many seconds of processor time, and so many by the clock, where a busy machine gives it little.
 TIMEOUT, PATIENCE = 60.0, 600.0
+# Then a new worker follows: each program that ran leaves some memory behind.
+LIFE = 150
 
 
 def _serve(connection):
@@ -41,10 +43,11 @@ class _Worker:
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
-        self.key, self.started, self.used = None, None, None
+        self.key, self.started, self.used, self.left = None, None, None, LIFE
 
     def give(self, key, task):
         self.key, self.started, self.used = key, time.monotonic(), self.processor_time()
+        self.left -= 1
         self.connection.send(task)
 
     def processor_time(self):
@@ -103,6 +106,8 @@ class Pool:
                 except (EOFError, OSError):
                     worker.process.join()
                     outcome = Outcome("failed", "crash", f"the process ended with {_ended(worker.process.exitcode)}")
+                    worker.left = 0
+                if worker.left <= 0:
                     self._drop(worker)
                 yield tasks[worker.key], outcome
             for connection, worker in list(busy.items()):
