@@ -164,6 +164,7 @@ private:
   mlir::FailureOr<Real> emitted(const Demand &demand);
   Running *findCarried(const Demand &demand);
   bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
+  bool awaitsUnderway(const Demand &demand);
   bool readsView(const Demand &demand, mlir::Value view);
   bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);
   mlir::FailureOr<Reals> identities(const Demand &demand);
@@ -258,6 +259,7 @@ private:
   Scope *current = nullptr;                                    // where values go
   Scope *innermost = nullptr;                                  // the scope under construction; `current` is it or an ancestor
   DemandSet needed;                                            // every demand of the group
+  llvm::SmallVector<Demand> underway;                          // reductions of the traversals around
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;            // of the kernel -> their workspace
   std::map<AxisId, mlir::Value> tileOf;                        // program axis -> which of its tiles this instance has
   llvm::ArrayRef<Effect *> phase;                              // those that instances perform side by side

@@ -393,6 +393,16 @@ bool Construction::canJoin(const Demand &demand, ArrayRef<AxisId> classes, Array
   return llvm::none_of(chosen, [&](const Demand &d) { return d.first.getDefiningOp() == op && d.second == demand.second; });
 }
 
+// True if a reduction uses what a traversal around here is still computing, and so must wait for the end of that one.
+bool Construction::awaitsUnderway(const Demand &demand) {
+  if (underway.empty()) return false;
+  DemandSet used;
+  facts.reach(demand, used);
+  return llvm::any_of(used.order, [&](const Demand &d) {
+    return llvm::any_of(underway, [&](const Demand &u) { return u.first.getDefiningOp() == d.first.getDefiningOp() && u.second == d.second; });
+  });
+}
+
 FailureOr<Real> Construction::structured(const Demand &demand) {
   Operation *op = demand.first.getDefiningOp();
   SmallVector<AxisId> classes = reducedClasses(op);
@@ -400,9 +410,13 @@ FailureOr<Real> Construction::structured(const Demand &demand) {
   if (llvm::any_of(classes, [&](AxisId id) { return !isComplete(id); }))
     for (const Demand &other : needed.order) // what the same traversal can compute
       if (canJoin(other, classes, reductions) &&
-          llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); }))
+          llvm::all_of(classes, [&](AxisId id) { return facts.depth(other, id) == facts.depth(demand, id); }) && !awaitsUnderway(other))
         reductions.push_back(other);
-  if (failed(traverse(reductions, classes, {}, {}, op->getLoc()))) return failure();
+  size_t around = underway.size();
+  llvm::append_range(underway, reductions);
+  LogicalResult done = traverse(reductions, classes, {}, {}, op->getLoc());
+  underway.truncate(around);
+  if (failed(done)) return failure();
   return current->memo.at(demand);
 }
 
