@@ -3,6 +3,6 @@
     PYTHONPATH=python:python/tests python -m generator --seed 1 --count 200
 
 A program is a tree of nodes (`tree`); each kind of node has a text and facts about its value (`kinds`): dtype, shape, the largest
-magnitude, and how far two correct implementations may differ. `grammar` draws trees, `execution` runs one, `shrinking` makes a failing
-one smaller, `pool` keeps crashes and hangs in worker processes.
+magnitude, and how far two correct implementations may differ. `grammar` draws trees, `layouts` arguments, `execution` runs a program,
+`shrinking` makes a failing one smaller, `pool` keeps crashes and hangs in worker processes, `coverage` counts what programs use.
 """

@@ -188,12 +188,6 @@ def _end(node, parts, context):
     return natural(made("index", None, context.size(context.region(node.params["region"]).source) + 1, 0, True))
 
 
-def _invert(node, parts, context):
-    (a,) = parts
-    require(a.dtype == "bool" or a.dtype in INTS)
-    return made(a.dtype, a.shape, math.inf, 0, True)
-
-
 register("lookup", lambda n, t: f"I.gather({t[0]}, index=({t[1]},))" if n.params["spelled"] else f"{t[0]}[{t[1]}]", _lookup)
 register("at", _at_text, _at)
 register("guarded", _guarded_text, _guarded)
@@ -209,6 +203,3 @@ register("with_operands", _with_operands_text, _with_operands)
 register("counted", _counted_text, _counted)
 register("rank_zero", lambda n, t: f"I.full((), {t[0]}, I.{n.params['dtype']})", _rank_zero)
 register("end", lambda n, t: f"I.end({n.params['region']})", _end)
-register("invert", lambda n, t: f"(~{t[0]})", _invert)
-
-
