@@ -80,10 +80,21 @@ bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisI
   return false;
 }
 
-// Iterations of one `I.parallel` do not conflict: what the author writes in one is not touched by another.
+bool meetOnlyInOnePass(Facts &facts, const Access &a, const Access &b, Operation *op) {
+  for (Operation *loop = op->getParentOp(); loop; loop = loop->getParentOp())
+    if (isa<WhileOp>(loop) || (isa<ForOp>(loop) && !meetOnlyAtOnePosition(facts, a, b, facts.passClass(loop)))) return false;
+  return true;
+}
+
+// Iterations of one `I.parallel` do not conflict, and neither do the elements of one access; but a later pass of a loop
+// around them may touch what another iteration or element did in an earlier one. A buffer of an iteration is its own.
 static bool apartByContract(Facts &facts, const Access &a, const Access &b, AxisId id) {
-  return llvm::any_of(a.effect->parallel,
-                      [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b.effect->parallel, axis); });
+  if (llvm::any_of(facts.privateAxes(a.view), [&](AxisId axis) { return facts.find(axis) == id; })) return true;
+  for (AxisId axis : a.effect->parallel) {
+    Operation *forall = facts.axis(axis).op;
+    if (facts.find(axis) == id && forall->isAncestor(a.op) && forall->isAncestor(b.op)) return meetOnlyInOnePass(facts, a, b, forall);
+  }
+  return &a == &b && meetOnlyInOnePass(facts, a, b, a.op);
 }
 
 static SmallVector<SmallVector<AxisId>> leafAxes(Facts &facts, ArrayRef<Effect *> effects) {
@@ -107,8 +118,8 @@ bool isFreeIn(Facts &facts, ArrayRef<Effect *> effects, AxisId id) {
     llvm::append_range(accesses, facts.accessesOf(effect));
   for (const Access &a : accesses)
     for (const Access &b : accesses)
-      if (&a != &b && a.write && a.view == b.view && !commute(a.op, b.op) && !apartByContract(facts, a, b, id) &&
-          !facts.areDisjoint(a.coordinates, b.coordinates) && !meetOnlyAtOnePosition(facts, a, b, id))
+      if (a.write && a.view == b.view && !commute(a.op, b.op) && !facts.areDisjoint(a.coordinates, b.coordinates) &&
+          !meetOnlyAtOnePosition(facts, a, b, id) && !apartByContract(facts, a, b, id))
         return false;
   return true;
 }

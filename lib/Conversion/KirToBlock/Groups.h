@@ -10,6 +10,8 @@ bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 
 /// True if two accesses touch a common element only where the class has one position for both.
 bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id);
+/// No two passes of an author's loop around `op` meet in these accesses.
+bool meetOnlyInOnePass(Facts &facts, const Access &a, const Access &b, mlir::Operation *op);
 
 /// Outermost effects by group, both in program order.
 llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);

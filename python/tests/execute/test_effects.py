@@ -121,3 +121,43 @@ def test_identical_in_and_out(rng):
     want = x - x.max(1, keepdims=True)
     build(in_place)(x, x)
     np.testing.assert_array_equal(x, want)
+
+
+@intent.kernel
+def replaced(i: I.In[I.i32, ("T", "N")], x: I.In[I.f32, ("T", "N")], y: I.InOut[I.f32, ("K",)]):
+    for t in range(i.shape[0]):
+        I.scatter_unique(y, index=(i[t, :],), value=x[t, :])
+
+
+@intent.kernel
+def neighbours(a: I.InOut[I.f32, ("T1", "N1")]):
+    for t in range(a.shape[0] - 1):
+        for p in I.parallel(I.domain(0, a.shape[1] - 1)):
+            a[t + 1, p] = a[t, p + 1] * 0.5
+
+
+@intent.kernel
+def read_before(x: I.In[I.f32, ("N",)], y: I.InOut[I.f32, ("N",)]):
+    v = y[0]
+    for p in I.parallel(I.domain(0, x.shape[0])):
+        y[p] = v + x[p]
+
+
+def test_passes_meet_in_elements_of_other_iterations():
+    """Distinct elements and iterations without conflicts are promised for one pass of the loop around them."""
+    rng, n = np.random.default_rng(5), 30000
+    at, x, y = np.stack([rng.permutation(n) for _ in range(5)]).astype(np.int32), rng.standard_normal((5, n)).astype(np.float32), np.zeros(n, np.float32)
+    intent.compile(replaced)(at, x, y)
+    assert np.array_equal(y[at[-1]], x[-1])
+    a = rng.standard_normal((6, n)).astype(np.float32)
+    wanted = a.copy()
+    for t in range(5):
+        wanted[t + 1, :-1] = wanted[t, 1:] * np.float32(0.5)
+    intent.compile(neighbours)(a)
+    assert np.array_equal(a, wanted)
+
+
+def test_an_element_read_before_all_iterations():
+    x, y = np.arange(30000, dtype=np.float32), np.full(30000, 7, np.float32)
+    intent.compile(read_before)(x, y)
+    assert np.array_equal(y, x + 7)
