@@ -1,8 +1,6 @@
 // Accesses: workspace, coordinates and active sets, loads, and the conditions around an effect.
 #include "Construct.h"
 
-#include "intent/Target/Capabilities.h"
-
 using namespace mlir;
 using namespace intent::block;
 using intent::kir::KirTensorType;
@@ -31,7 +29,7 @@ Value Construction::workspace(const Twine &name, Type element, ArrayRef<ExprAttr
 }
 
 FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<const Index *> coordinates, const AxisSet *effectAxes,
-                                                       bool authored, ArrayRef<Real> others, Location loc) {
+                                                       ArrayRef<Real> others, Location loc) {
   Accessed result;
   result.once = effectAxes;
   AxisSet dependent;
@@ -41,7 +39,6 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
       llvm::append_range(dependent, facts.freeAxes(at));
   for (AxisId id : dependent)
     if (const Binding *binding = lookup(id); binding && binding->isConditional()) result.conditional.push_back(id);
-  bool reported = authored && program->getParentOfType<ModuleOp>()->hasAttr(checkedAttributeName);
   for (AxisId id : facts.privateAxes(view)) { // each iteration has a buffer of its own
     FailureOr<Real> at = realiseIndex(facts.position(id), loc);
     if (failed(at)) return failure();
@@ -51,14 +48,48 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
     FailureOr<Real> real = realiseIndex(at, loc);
     if (failed(real)) return failure();
     result.coordinates.push_back(*real);
-    if (reported || facts.isWithin(at, extent)) continue; // else guarded
-    if (!facts.isNonNegative(at)) result.valid.push_back(compare(ComparePredicate::Ge, *real, indexConstant(0, loc), loc));
-    FailureOr<Real> size = realiseIndex(facts.index.extent(extent), loc);
-    if (failed(size)) return failure();
-    result.valid.push_back(compare(ComparePredicate::Lt, *real, *size, loc));
+    if (!facts.checked && failed(guard(at, *real, extent, result.valid, loc))) return failure(); // else the backend reports it
   }
   finish(result, others, loc);
   return result;
+}
+
+// The coordinate lies in [0, extent), where that is not proven.
+LogicalResult Construction::guard(const Index *at, const Real &real, kir::ExtentAttr extent, Reals &valid, Location loc) {
+  if (facts.isWithin(at, extent)) return success();
+  if (!facts.isNonNegative(at)) valid.push_back(compare(ComparePredicate::Ge, real, indexConstant(0, loc), loc));
+  FailureOr<Real> size = realiseIndex(facts.index.extent(extent), loc);
+  if (failed(size)) return failure();
+  valid.push_back(compare(ComparePredicate::Lt, real, *size, loc));
+  return success();
+}
+
+// Where the author's program makes a read: under its `if`s, in lanes whose `while`s run, if no loop around it is empty, and
+// at elements of the read's own tensor, beyond whose ends a scan may look one member.
+LogicalResult Construction::whereMade(kir::ReadOp read, ArrayRef<const Index *> coordinates, Reals &valid) {
+  Location loc = read.getLoc();
+  SmallVector<Condition> conditions = conditionsAround(read);
+  if (!conditions.empty()) {
+    FailureOr<Real> holds = conjunction(conditions, loc);
+    if (failed(holds)) return failure();
+    valid.push_back(*holds);
+  }
+  for (AxisId id : facts.loopsAround(read)) {
+    const Binding *binding = lookup(id);
+    bool walked = binding && !binding->complete && !binding->isConditional();
+    if (facts.isPass(id) || walked || facts.axis(id).extent.getConstant().value_or(0) > 0) continue;
+    FailureOr<Real> extent = realiseIndex(facts.index.extent(facts.axis(id).extent), loc);
+    if (failed(extent)) return failure();
+    valid.push_back(compare(ComparePredicate::Gt, *extent, indexConstant(0, loc), loc));
+  }
+  if (std::optional<Real> running = activity(loc)) valid.push_back(*running);
+  if (!isa<KirTensorType>(read.getType())) return success();
+  for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType()))) {
+    if (facts.isWithin(at, extent)) continue;
+    FailureOr<Real> real = realiseIndex(at, loc);
+    if (failed(real) || failed(guard(at, *real, extent, valid, loc))) return failure();
+  }
+  return success();
 }
 
 // The axes of an access follow from everything that takes part in it; their padding is not active. Whether a position is a
@@ -116,16 +147,13 @@ FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coo
     if (failed(real)) return failure();
     valid.push_back(*real);
   }
-  // A read under a condition is made for lanes where the condition does not hold, too; and a scan may look one member
-  // beyond the ends of what it runs over.
-  bool authored = !read->getParentOfType<kir::IfOp>() && !read->getParentOfType<kir::WhileOp>();
-  if (isa<KirTensorType>(read.getType()))
-    for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType())))
-      authored &= facts.isWithin(at, extent);
-  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), nullptr, authored, valid, loc);
+  if (facts.checked && failed(whereMade(read, coordinates, valid))) return failure();
+  FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), nullptr, valid, loc);
   if (failed(at)) return failure();
   llvm::append_range(at->valid, valid);
-  return loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);
+  FailureOr<Real> loaded = loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);
+  if (succeeded(loaded)) loadsOf[read].push_back(loaded->value.getDefiningOp<LoadOp>());
+  return loaded;
 }
 
 // All of the conditions, outermost first; a scalar true for none.

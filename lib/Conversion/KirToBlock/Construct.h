@@ -117,10 +117,12 @@ private:
     bool once = false;                     // it happens for members only, where a load may as well read what another lane has
     std::set<AxisId> wider;                // classes along which more than the members are active
   };
-  /// Of an effect with these axes, or of a load. `authored`: every lane is one that the author asked for. In checked code
-  /// such an access is not guarded against coordinates outside, for the backend to report them.
-  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, const AxisSet *effectAxes, bool authored,
+  /// Of an effect with these axes, or of a load; guarded against coordinates outside, which in checked code the backend
+  /// reports.
+  mlir::FailureOr<Accessed> access(mlir::Value view, llvm::ArrayRef<const Index *> coordinates, const AxisSet *effectAxes,
                                    llvm::ArrayRef<Real> others, mlir::Location loc);
+  mlir::LogicalResult guard(const Index *at, const Real &real, kir::ExtentAttr extent, Reals &valid, mlir::Location loc);
+  mlir::LogicalResult whereMade(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates, Reals &valid);
   void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
 
@@ -242,13 +244,20 @@ private:
   mlir::LogicalResult bindRagged(const Real &tile);
   mlir::Value sumUpTo(const Real &value, mlir::Location loc);
   mlir::ArrayAttr recordedCovers();
-  bool needsFence(Effect *effect);
+  bool needsFence(Effect *effect, llvm::SmallVectorImpl<mlir::Operation *> &reads);
   bool isReadLater(Effect *effect);
+  void placeFences();
   /// A location that names a class after the author's variable or extent.
   mlir::Location named(AxisId id, llvm::StringRef suffix, mlir::Location loc);
   mlir::FailureOr<Real> extentOf(AxisId id, mlir::Location loc);
   /// The same as one value for all lanes: the largest, or the least.
   mlir::FailureOr<mlir::Value> extentValue(AxisId id, mlir::Location loc, bool largest = true);
+
+  /// Accesses before whose first one there may have to be a fence: each with the kernel's reads that it follows without one
+  /// only if it needs what they load.
+  struct FenceSite {
+    llvm::SmallVector<std::pair<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>, 2> accesses;
+  };
 
   Facts &facts;
   const Group &group;
@@ -261,6 +270,8 @@ private:
   DemandSet needed;                                            // every demand of the group
   llvm::SmallVector<Demand> underway;                          // reductions of the traversals around
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;            // of the kernel -> their workspace
+  std::vector<FenceSite> fenceSites;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<block::LoadOp, 2>> loadsOf; // of the kernel's reads
   std::map<AxisId, mlir::Value> tileOf;                        // program axis -> which of its tiles this instance has
   llvm::ArrayRef<Effect *> phase;                              // those that instances perform side by side
   llvm::DenseMap<mlir::Value, mlir::Value> standIns;           // views -> what is added to in their place

@@ -229,6 +229,11 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
         else
           for (const Index *at : viewCoordinates(read.getIndices(), coordinates))
             addLeaves(at, out);
+        if (!checked) return;
+        for (const Condition &condition : conditionsAround(read))
+          pull(condition.value, {});
+        for (AxisId id : loopsAround(read))
+          if (!isPass(id)) extents(id);
       })
       .Case<ExtractOp>([&](ExtractOp extract) {
         Coordinates at = viewCoordinates(extract.getIndices(), coordinates);
@@ -308,6 +313,15 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
   return out;
 }
 
+SmallVector<AxisId> Facts::loopsAround(Operation *op) const {
+  SmallVector<AxisId> around;
+  for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
+    if (isa<ParallelOp, ForOp, WhileOp>(scope))
+      for (AxisId id : axesOf(scope))
+        around.push_back(find(id));
+  return around;
+}
+
 Coordinates Facts::reducedCoordinates(ReduceOp op, ArrayRef<const Index *> kept) {
   size_t rank = cast<KirTensorType>(op.getValues()[0].getType()).getShape().size();
   Coordinates at(rank, nullptr);
@@ -352,12 +366,6 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
     forEachAxis(node, [&](AxisId id) { merge(free, find(id)); });
     forEachSlice(node, [&](Operation *owner) { merge(free, passClass(owner)); });
   };
-  auto loopsAround = [&](Operation *op) {
-    for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
-      if (isa<ParallelOp, ForOp, WhileOp>(scope))
-        for (AxisId id : axesOf(scope))
-          merge(free, find(id));
-  };
   const auto &[value, coordinates] = demand;
   for (const Demand &child : children(demand))
     for (AxisId id : freeAxes(child))
@@ -388,10 +396,13 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
       for (AxisId id : privateAxes(read.getView()))
         merge(free, find(id));
     }
+    for (AxisId id : loopsAround(read))
+      if (checked && isPass(id)) merge(free, id);
   } else if (isa<ExtractOp, JoinOp>(op)) {
     ownAll();
   } else if (isEffect(op)) { // its result is there once per point of the loops around it
-    loopsAround(op);
+    for (AxisId id : loopsAround(op))
+      merge(free, id);
     ownAll();
   } else if (isReduction(op) || Carries::has(op) || isa<ScanOp>(op)) {
     for (AxisId id : axesOf(op)) {

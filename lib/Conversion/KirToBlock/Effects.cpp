@@ -24,37 +24,6 @@ SmallVector<AxisId> Construction::unboundAxes(Effect *effect) {
   return unbound;
 }
 
-// An effect that may touch what this instance's other lanes read or wrote, without its value depending on that access.
-bool Construction::needsFence(Effect *effect) {
-  Coordinates at = facts.effectCoordinates(effect->op);
-  for (Effect *other : phase)
-    for (const Access &access : facts.accessesOf(other)) {
-      if (access.view != viewOf(effect->op) || access.op == effect->op || commute(access.op, effect->op) ||
-          facts.areDisjoint(access.coordinates, at))
-        continue;
-      if (access.write || access.coordinates != at) return true;
-      bool depends = llvm::any_of(facts.demandsOf(effect).order, [&](const Demand &d) { return d.first.getDefiningOp() == access.op; });
-      if (!depends) return true;
-    }
-  return false;
-}
-
-// Some read behind the effect, or in a later pass of a loop around it, may see what it stores.
-bool Construction::isReadLater(Effect *effect) {
-  Coordinates at = facts.effectCoordinates(effect->op);
-  auto follows = [&](Operation *read) {
-    if (facts.order(read) > facts.order(effect->op)) return true;
-    for (Operation *loop = effect->op->getParentOp(); loop; loop = loop->getParentOp())
-      if (isa<kir::ForOp, kir::WhileOp>(loop) && loop->isAncestor(read)) return true;
-    return false;
-  };
-  for (Effect *other : phase)
-    for (const Access &access : facts.accessesOf(other))
-      if (!access.write && access.view == viewOf(effect->op) && follows(access.op) && !facts.areDisjoint(access.coordinates, at))
-        return true;
-  return false;
-}
-
 // Leaves of one traversal. All values come first: a store may overwrite what another reads. An atomic access happens in
 // between, since values may depend on its result.
 LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
@@ -66,14 +35,19 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
   SmallVector<Pending, 0> stores;
   auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   auto flush = [&]() -> LogicalResult {
-    if (llvm::any_of(stores, [&](Pending &p) { return needsFence(p.effect); })) FenceOp::create(builder, batch[0]->op->getLoc());
-    for (Pending &p : stores) {
+    FenceSite site;
+    bool fenced = false;
+    for (Pending &p : stores)
+      fenced |= needsFence(p.effect, site.accesses.emplace_back().second);
+    if (fenced) FenceOp::create(builder, batch[0]->op->getLoc());
+    for (auto [p, place] : llvm::zip_equal(stores, site.accesses)) {
       Operation *op = p.effect->op;
       Value value = align(p.value, p.at.axes, op->getLoc()), memory = memoryOf(viewOf(op));
       ArrayAttr coordinateAxes = alignment(p.at.coordinates, p.at.axes), validAxes = alignment(p.at.valid, p.at.axes);
       if (auto scatter = dyn_cast<kir::ScatterReduceOp>(op)) {
         auto combined = ScatterReduceOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid),
                                                 coordinateAxes, validAxes);
+        place.first = combined;
         FailureOr<Captured> captured = capturedBy(scatter.getCombine(), {}, {});
         if (failed(captured)) return failure();
         Type type = elementType(value.getType());
@@ -81,8 +55,10 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
         if (failed(fillCombine(combined.getCombine(), scatter.getCombine(), {element}, *captured, op->getLoc()))) return failure();
         continue;
       }
-      StoreOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid), coordinateAxes, validAxes);
+      place.first = StoreOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid), coordinateAxes,
+                                    validAxes);
     }
+    if (!fenced && !stores.empty()) fenceSites.push_back(site);
     if (llvm::any_of(stores, [&](Pending &p) { return isReadLater(p.effect); })) FenceOp::create(builder, batch[0]->op->getLoc());
     stores.clear();
     return success();
@@ -136,7 +112,7 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
       if (isa<kir::WriteOp>(effect->op)) continue;
       others.push_back(*at);
     }
-  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), &axes, /*authored=*/true, others, loc);
+  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), &axes, others, loc);
   if (failed(accessed)) return failure();
   llvm::append_range(accessed->valid, active);
   return accessed;
@@ -152,6 +128,15 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   Value memory = memoryOf(viewOf(op));
   ArrayAttr coordinateAxes = alignment(at->coordinates, at->axes), validAxes = alignment(at->valid, at->axes);
+  FenceSite site;
+  bool fenced = needsFence(effect, site.accesses.emplace_back().second);
+  if (fenced) FenceOp::create(builder, loc);
+  auto finish = [&](Operation *access) {
+    site.accesses.front().first = access;
+    if (!fenced) fenceSites.push_back(site);
+    if (isReadLater(effect)) FenceOp::create(builder, loc);
+    return success();
+  };
   auto know = [&](Value result, Value value) {
     Demand demand(result, facts.ownCoordinates(op));
     Real real;
@@ -171,7 +156,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
     };
     Type flags = withElement(old.getType(), builder.getI1Type());
     know(exchange.getSuccess(), CompareOp::create(builder, loc, flags, ComparePredicate::Eq, asBits(old), asBits(expected)));
-    return success();
+    return finish(old.getDefiningOp());
   }
   auto atomic = cast<kir::AtomicOp>(op);
   Real value;
@@ -182,7 +167,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   Value old = AtomicOp::create(builder, loc, operand.getType(), atomic.getKind(), atomic.getOrder(), operand, memory,
                                valuesOf(at->coordinates), valuesOf(at->valid), coordinateAxes, validAxes);
   if (atomic.getOld()) know(atomic.getOld(), old);
-  return success();
+  return finish(old.getDefiningOp());
 }
 
 // Leaves of one traversal, and the reductions that walk the same classes without being needed by them.

@@ -1,10 +1,15 @@
 // Axes, effects, versions and classes of a kernel.
 #include "Facts.h"
 
+#include "intent/Target/Capabilities.h"
+
 using namespace mlir;
 using namespace intent::kir;
 
 namespace intent::conversion {
+
+Facts::Facts(KernelOp kernel)
+    : kernel(kernel), index(kernel.getContext()), checked(kernel->getParentOfType<ModuleOp>()->hasAttr(intent::checkedAttributeName)) {}
 
 //===- axes --------------------------------------------------------------------------------------------===//
 

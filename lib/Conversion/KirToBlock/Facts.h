@@ -83,7 +83,7 @@ struct Access {
 
 class Facts {
 public:
-  explicit Facts(kir::KernelOp kernel) : kernel(kernel), index(kernel.getContext()) {}
+  explicit Facts(kir::KernelOp kernel);
 
   /// Runs all analyses; failure has emitted a diagnostic.
   mlir::LogicalResult analyse();
@@ -115,6 +115,9 @@ public:
   const Index *position(AxisId id) { return index.axis(find(id)); }
   /// The coordinate of an axis: start + step * position.
   const Index *coordinate(AxisId id);
+
+  /// The classes of the parallel and ordered loops around an operation, inner to outer.
+  llvm::SmallVector<AxisId> loopsAround(mlir::Operation *op) const;
 
   //===- demands --------------------------------------------------------------------------------------===//
 
@@ -185,6 +188,8 @@ public:
 
   kir::KernelOp kernel;
   IndexContext index;
+  /// In checked code a read happens exactly where the author's program makes it: it needs what decides about that.
+  const bool checked;
 
 private:
   AxisId newAxis(Axis::Kind kind, mlir::Operation *op, const Index *start, const Index *step, kir::ExtentAttr extent);

@@ -224,7 +224,9 @@ LogicalResult Construction::build() {
   }
   if (failed(makeBuffers())) return failure();
   phase = group.effects;
-  return group.split == ~0u ? emit(group.effects, {}) : handOver();
+  if (failed(group.split == ~0u ? emit(group.effects, {}) : handOver())) return failure();
+  placeFences();
+  return success();
 }
 
 // Each buffer is workspace of the launch: the parallel axes that it is private to, then its own.
