@@ -66,8 +66,9 @@ INTENT_EXPORT int32_t intent_host_prepare(intent_host_kernel *kernel, const inte
 
 // Runs the variant whose guard admits this call, on all cores, and returns when it is done. 0 on success; otherwise
 // the reason is in `error`: 2 where the call asks for more private memory than there is; 3 where a checked program
-// (module attribute block.checked) has done what its author must not, with `FILE:LINE:COLUMN: ` before each line; 1 for
-// all else. No argument was touched unless it is 3.
+// (module attribute block.checked) has done what its author must not, with `FILE:LINE:COLUMN: ` before each line; 4 where
+// it lacks what the compiler should have put there, in the same form; 1 for all else. No argument was touched unless it is
+// 3 or 4.
 INTENT_EXPORT int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,
                                          size_t error_size);
 

@@ -52,7 +52,7 @@ int32_t intent_host_launch(intent_host_kernel *kernel, const intent_host_argumen
   Kernel::Fault fault;
   if (llvm::Error failure = kernel->kernel->launch(llvm::ArrayRef<intent_host_argument>(arguments, count), fault)) {
     report(std::move(failure), error, error_size);
-    return fault == Kernel::Fault::Library ? 1 : fault == Kernel::Fault::Call ? 2 : 3;
+    return fault == Kernel::Fault::Library ? 1 : fault == Kernel::Fault::Call ? 2 : fault == Kernel::Fault::Program ? 3 : 4;
   }
   return 0;
 }

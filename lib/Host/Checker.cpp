@@ -2,7 +2,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
-#include "llvm/Support/raw_ostream.h"
+#include <numeric>
 
 using namespace mlir;
 using intent::block::CheckedAccess;
@@ -11,21 +11,34 @@ namespace intent::host {
 
 bool Checker::run(NativeFunction entry, const int64_t *frame, int64_t number, char *arena) {
   instance = number;
+  ++fence;
   // Generated code holds nothing that would have to be released.
   if (setjmp(escape)) return false;
   entry(frame, number, number + 1, arena);
   return true;
 }
 
-int8_t Checker::check(void *checker, int64_t access, int8_t active, const int64_t *coordinates) {
+int8_t Checker::check(void *checker, int64_t access, int8_t active, int64_t lane, int64_t *coordinates) {
   auto *self = static_cast<Checker *>(checker);
-  if (access < 0) {
-    ++self->execution;
-    return 1;
-  }
-  if (!active) return 0;
-  if (!self->mayAct(access, coordinates)) std::longjmp(self->escape, 1);
+  if (access == block::checkedFence) ++self->fence;
+  else if (access < 0) self->begin(-1 - access, coordinates);
+  else if (!active) return 0;
+  else if (!self->mayAct(access, lane, coordinates)) std::longjmp(self->escape, 1);
   return 1;
+}
+
+// Each factor has no divisor in common with its extent, so that the visits go to all lanes.
+void Checker::begin(int64_t access, int64_t *order) {
+  ++execution;
+  ++executions[access];
+  for (int64_t extent : accesses[access].extents) {
+    auto any = [&] { return static_cast<int64_t>(random() % extent); };
+    int64_t factor = any();
+    while (std::gcd(factor, extent) != 1)
+      factor = any();
+    *order++ = factor;
+    *order++ = any();
+  }
 }
 
 bool Checker::isOutside(const CheckedAccess &access, const Memory &memory, const int64_t *coordinates) {
@@ -39,7 +52,49 @@ bool Checker::isOutside(const CheckedAccess &access, const Memory &memory, const
   return false;
 }
 
-bool Checker::mayAct(int64_t number, const int64_t *coordinates) {
+// Whether the access has to come after the earlier one, whose result it needs.
+bool Checker::isNeeded(const Recent &earlier, int64_t number, int64_t lane) const {
+  auto lanesOf = [&](int64_t access, int64_t row) {
+    llvm::SmallVector<int64_t, 4> lanes(accesses[access].extents.size());
+    for (size_t axis = lanes.size(); axis-- > 0; row /= accesses[access].extents[axis])
+      lanes[axis] = row % accesses[access].extents[axis];
+    return lanes;
+  };
+  for (const CheckedAccess::Need &need : accesses[number].needs) {
+    if (need.access != earlier.access || (!need.everyPass && earlier.execution != executions[earlier.access])) continue;
+    llvm::SmallVector<int64_t, 4> own = lanesOf(number, lane), its = lanesOf(earlier.access, earlier.lane);
+    bool all = true;
+    for (auto [relation, at, extent] : llvm::zip_equal(need.lanes, its, accesses[earlier.access].extents))
+      all &= relation.holds(at, extent, own);
+    if (all) return true;
+  }
+  return false;
+}
+
+bool Checker::isFenced(Element &element, int64_t number, int64_t lane, const Memory &memory, const int64_t *coordinates) {
+  const CheckedAccess &access = accesses[number];
+  if (element.fence != fence) {
+    element.fence = fence;
+    element.recent.clear();
+  }
+  bool known = false;
+  for (const Recent &earlier : element.recent) {
+    const CheckedAccess &other = accesses[earlier.access];
+    bool sameLane = earlier.access == number && earlier.lane == lane;
+    known |= sameLane;
+    if (sameLane || !(access.writes || other.writes) || (access.atomic && other.atomic) || isNeeded(earlier, number, lane)) continue;
+    internal = true;
+    report(number,
+           std::string("the compiler has left out a fence: ") + (access.writes ? "write" : "read") + " of " +
+               describe(memory, coordinates) + " is not ordered behind the " + (other.writes ? "write" : "read") + " by another lane",
+           earlier.access);
+    return false;
+  }
+  if (!known) element.recent.push_back({number, lane, executions[number]});
+  return true;
+}
+
+bool Checker::mayAct(int64_t number, int64_t lane, const int64_t *coordinates) {
   const CheckedAccess &access = accesses[number];
   const Memory &memory = memories[access.view];
   if (isOutside(access, memory, coordinates)) return false;
@@ -72,7 +127,7 @@ bool Checker::mayAct(int64_t number, const int64_t *coordinates) {
     report(number,
            "race on " + place + ": " + by(access.writes ? "write" : "read", instance) + " and " +
                by(other == &element.write ? "write" : "read", other->instance),
-           other);
+           other->access);
     return false;
   }
   if (!access.atomic && access.writes) {
@@ -82,6 +137,7 @@ bool Checker::mayAct(int64_t number, const int64_t *coordinates) {
     }
     element.execution = execution;
   }
+  if (!isFenced(element, number, lane, memory, coordinates)) return false;
   if (access.writes) {
     element.write = event;
     element.written = true;
@@ -129,9 +185,9 @@ static std::string placeOf(Location location) {
   return text.empty() ? "-:0:0" : text;
 }
 
-void Checker::report(int64_t access, const std::string &message, const Event *other) {
+void Checker::report(int64_t access, const std::string &message, int64_t other) {
   found = placeOf(accesses[access].location) + ": " + message;
-  if (other) found += "\n" + placeOf(accesses[other->access].location) + ": the other access is here";
+  if (other >= 0) found += "\n" + placeOf(accesses[other].location) + ": the other access is here";
 }
 
 } // namespace intent::host

@@ -310,7 +310,8 @@ llvm::Expected<std::unique_ptr<WorkspaceMemory>> Kernel::provideWorkspaces(Compi
   return memory;
 }
 
-// One instance after the other, in an order that differs from launch to launch, on this thread. Workspaces are not used again.
+// One instance after the other, in an order that differs from launch to launch, as that of lanes does, on this thread.
+// Workspaces are not used again.
 llvm::Error Kernel::launchChecked(Compiled &code, Call &call, ArrayRef<intent_host_argument> arguments, const WorkspaceMemory *workspaces,
                                   int64_t instances, Fault &fault) {
   std::vector<Checker::Memory> memories;
@@ -338,15 +339,16 @@ llvm::Error Kernel::launchChecked(Compiled &code, Call &call, ArrayRef<intent_ho
     memory.elementBytes = space.elementBytes;
     memory.unwritten = !space.zeroed;
   }
-  Checker checker(code.accesses, std::move(memories));
+  static std::atomic<uint64_t> launches{1};
+  uint64_t seed = launches++;
+  Checker checker(code.accesses, std::move(memories), seed);
   call.frame.push_back(reinterpret_cast<int64_t>(&checker));
   call.frame.push_back(reinterpret_cast<int64_t>(&Checker::check));
   constexpr int64_t most = int64_t(1) << 26; // their order is held in memory
   if (instances > most) return fail("a checked launch runs at most ", most, " instances, this call asks for ", instances);
   std::vector<int64_t> order(instances);
   std::iota(order.begin(), order.end(), int64_t(0));
-  static std::atomic<uint64_t> launches{1};
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(launches++));
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
   const int64_t *frame = call.frame.data();
   // The pool's own memory and interruption; one range is one instance here.
   int64_t next = 0;
@@ -357,7 +359,7 @@ llvm::Error Kernel::launchChecked(Compiled &code, Call &call, ArrayRef<intent_ho
   if (outcome == Outcome::NoMemory) return fail("not enough memory for ", code.arenaBytes, " bytes of scratch");
   if (outcome == Outcome::Interrupted) return fail("interrupted");
   if (checker.report().empty()) return llvm::Error::success();
-  fault = Fault::Program;
+  fault = checker.isInternal() ? Fault::Compiler : Fault::Program;
   return fail(checker.report());
 }
 

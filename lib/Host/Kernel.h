@@ -19,8 +19,8 @@ public:
   /// Makes the code of a call; whether it is new.
   llvm::Expected<bool> generate(llvm::ArrayRef<intent_host_argument> arguments);
   /// Why a call failed: for reasons of this library, because of what the call asks for, or because a checked launch has
-  /// found an error of the program; the message then starts with its place.
-  enum class Fault { Library, Call, Program };
+  /// found an error of the program or of the compiler; the message then starts with its place.
+  enum class Fault { Library, Call, Program, Compiler };
   llvm::Error launch(llvm::ArrayRef<intent_host_argument> arguments, Fault &fault);
   llvm::Expected<std::string> emit(Form form, llvm::ArrayRef<intent_host_argument> arguments);
   std::string emitted; ///< the text of the last emit

@@ -300,10 +300,12 @@ def outcome(runner, arguments):
     return results + [a for a in copies if isinstance(a, np.ndarray)]
 
 
+@pytest.mark.parametrize("check", [False, True], ids=["", "checked"])
 @pytest.mark.parametrize("kernel, arguments, constexprs", CASES, ids=NAMES)
-def test_host_agrees_with_the_reference(kernel, arguments, constexprs):
+def test_host_agrees_with_the_reference(kernel, arguments, constexprs, check):
     wanted = outcome(intent.interpret(kernel, constexprs=constexprs), arguments)
-    for actual, expected in zip(outcome(intent.compile(kernel, constexprs=constexprs), arguments), wanted, strict=True):
+    compiled = intent.compile(kernel, constexprs=constexprs, options=intent.CompileOptions(check=check))
+    for actual, expected in zip(outcome(compiled, arguments), wanted, strict=True):
         np.testing.assert_allclose(np.asarray(actual, np.float64), np.asarray(expected, np.float64), rtol=1e-4, atol=1e-4)
 
 

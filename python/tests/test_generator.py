@@ -6,6 +6,7 @@ import pytest
 
 from generator import coverage, execution, grammar, layouts, pool, shrinking, statements
 from generator.tree import Node, Program, Statement, View
+from intent.native import find_library
 
 
 def test_seeds_are_reproducible():
@@ -29,6 +30,28 @@ def test_programs_are_of_the_language(tmp_path):
                 if view.access != "in" and view.dtype in ("f16", "bf16", "f32", "f64"):
                     finite = np.abs(array.astype(np.float64)[np.isfinite(array.astype(np.float64))])
                     assert finite.max(initial=0.0) <= known[view.name].bound + known[view.name].error
+
+
+@pytest.mark.skipif(find_library("libintent-host.so") is None, reason="the libraries are not built")
+@pytest.mark.parametrize("block", range(6))
+def test_checked_runs_find_nothing(block, tmp_path):
+    """No false report, and the values of the reference, whatever the order of instances and lanes."""
+    import intent
+
+    for seed in range(block * 10, block * 10 + 10):
+        program = grammar.program(seed)
+        kernel = execution.load(statements.source(program), tmp_path)
+        try:
+            compiled = intent.compile(kernel, options=intent.CompileOptions(check=True))
+        except intent.TargetError:
+            with pytest.raises(intent.TargetError):
+                intent.compile(kernel)
+            continue
+        for number, known in enumerate(statements.check(program)):
+            actual, wanted = execution.arguments(program, number), execution.arguments(program, number)
+            compiled(*actual)
+            intent.interpret(kernel)(*wanted)
+            assert execution.difference(program, actual, wanted, known) is None, f"seed {seed}, arguments {number}"
 
 
 def test_kinds_of_statement_and_expression_occur():

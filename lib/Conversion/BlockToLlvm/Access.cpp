@@ -54,7 +54,7 @@ LV Nest::computeLoad(LoadOp load, Axes axes) {
   llvm::Type *memory = cg.scalars.memoryType(element);
   llvm::Align align(storageBytes(element));
   LV active = condition(conjunctsOf(load.getValidity(), load.getValidAxes(), axes));
-  if (cg.checked) active = mayAccess(cg.accessOf(load), load, active);
+  if (cg.checked) active = mayAccess(load, active);
   Address at = address(load.getView(), load.getCoordinates(), load.getCoordinateAxes(), axes);
   LV fill = cg.scalar(load.getFill());
   bool oneAddress = !isVector(axes) || (!at.step && !at.pointer->getType()->isVectorTy());
@@ -91,7 +91,7 @@ void Nest::writeView(StoreOp store, LV value) {
   llvm::Type *memory = cg.scalars.memoryType(element);
   llvm::Align align(storageBytes(element));
   LV active = condition(conjunctsOf(store.getValidity(), store.getValidAxes(), axes));
-  if (cg.checked) active = mayAccess(cg.accessOf(store), store, active);
+  if (cg.checked) active = mayAccess(store, active);
   Address at = address(store.getView(), store.getCoordinates(), store.getCoordinateAxes(), axes);
   if (width == 1) {
     LV pointer = active ? b.CreateSelect(active, at.pointer, cg.dummy()) : at.pointer;
@@ -195,8 +195,8 @@ void Codegen::emitStore(StoreOp op) {
     skippable = intersection(skippable, plan->guard(value));
     buffers.push_back(allocateFor(value));
   }
-  if (checked) beginAccess(op);
   Nest nest(*this, extents, roots, op);
+  if (checked) nest.shuffle(beginAccess(op, extents));
   nest.setSkippable(skippable, conjunctsOf(op.getValidity(), op.getValidAxes(), all));
   SmallVector<unsigned, 4> outer;
   for (unsigned axis : all)

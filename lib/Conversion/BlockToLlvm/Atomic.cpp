@@ -1,4 +1,4 @@
-// Atomic accesses: each active lane acts exactly once, in lane order, and what it gives back is kept in memory.
+// Atomic accesses: each active lane acts exactly once, one after the other, and what it gives back is kept in memory.
 #include "Nest.h"
 
 #include "intent/IR/Language.h"
@@ -160,8 +160,8 @@ static void forEachActive(Codegen &cg, Access op, ArrayRef<Value> operands, Valu
     memory = cg.allocateFor(result);
     if (!masks.empty() || cg.checked) b.CreateMemSet(memory.pointer, b.getInt8(0), memory.bytes, llvm::Align(64));
   }
-  unsigned access = cg.checked ? cg.beginAccess(op) : 0;
   Nest nest(cg, extents, roots);
+  if (cg.checked) nest.shuffle(cg.beginAccess(op, extents));
   nest.serialise();
   nest.setSkippable(masks);
   nest.outerLoops(outer, [&] {
@@ -172,7 +172,7 @@ static void forEachActive(Codegen &cg, Access op, ArrayRef<Value> operands, Valu
         values.push_back(nest.evaluate(operand, all));
       LV pointer = nest.pointer(op.getView(), op.getCoordinates(), op.getCoordinateAxes());
       LV active = nest.condition(masks);
-      if (cg.checked) active = nest.mayAccess(access, op, active);
+      if (cg.checked) active = nest.mayAccess(op, active);
       guarded(cg, active, [&] {
         Element target(cg, element, pointer);
         LV old = act(target, values);

@@ -28,7 +28,8 @@ enum class Reads { Nothing, InPlace, Elsewhere };
 class Codegen {
 public:
   Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module, bool checked)
-      : checked(checked), program(program), cpu(cpu), module(module), context(module.getContext()), b(context), scalars(module, b, cpu) {
+      : checked(checked), program(program), cpu(cpu), module(module), context(module.getContext()), b(context),
+        scalars(module, b, cpu) {
     describeViews(views);
   }
 
@@ -36,14 +37,19 @@ public:
   int64_t arenaBytes() const { return highWater; }
   const bool checked; ///< single lanes, each access asked about
   std::vector<CheckedAccess> accesses;
+  /// The order in which a checked access visits its lanes, by axis: factor and offset.
+  using LaneOrder = llvm::SmallVector<std::pair<LV, LV>, 4>;
 
   //===- checked code (Check.cpp) -----------------------------------------------------------------------===//
-  /// Announces an execution of `op`; gives the number that its lanes ask with.
-  unsigned beginAccess(Operation *op);
-  /// The number of an access that has begun.
+  /// Announces an execution of `op`, whose lanes have these extents.
+  LaneOrder beginAccess(Operation *op, llvm::ArrayRef<int64_t> extents);
+  /// The number that the lanes of an access that has begun ask with.
   unsigned accessOf(Operation *op) const { return accessNumbers.lookup(op); }
-  /// Whether the lane at these coordinates may act: `active` (null: yes) and no error. A register bool.
-  LV mayAccess(unsigned access, LV active, llvm::ArrayRef<LV> coordinates);
+  /// Whether this lane may act: `active` (null: yes) and no error. A register bool.
+  LV mayAccess(unsigned access, LV active, LV lane, llvm::ArrayRef<LV> coordinates);
+  void announceFence() { ask(checkedFence, nullptr, index(0)); }
+  /// Once all is generated: which reads each access needs.
+  void findNeeds();
 
   //===- control (Control.cpp) --------------------------------------------------------------------------===//
   mlir::LogicalResult emitBlock(::mlir::Block &block);
@@ -71,7 +77,8 @@ public:
       llvm::SmallVector<LV, 4> coordinates;
       for (Value coordinate : op.getCoordinates())
         coordinates.push_back(scalar(coordinate));
-      active = mayAccess(beginAccess(op), active, coordinates);
+      beginAccess(op, {});
+      active = mayAccess(accessOf(op), active, index(0), coordinates);
     }
     if (active) pointer = b.CreateSelect(active, pointer, scratch);
     return {pointer, active};
@@ -87,7 +94,7 @@ public:
   /// A combine region on register values, scalars or vectors of any width: `into` is the left operand and the result.
   void combine(mlir::Region &region, llvm::MutableArrayRef<LV> into, llvm::ArrayRef<LV> with);
   /// Evaluates a fragment into memory; lanes where a skippable conjunct is false are left as they are.
-  void evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable);
+  void evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable, const LaneOrder &order = {});
   void materialise(Value value);
 
   //===- values -----------------------------------------------------------------------------------------===//
@@ -120,12 +127,12 @@ private:
   void emitPrologue(llvm::StringRef name);
   mlir::LogicalResult emitGroups();
   LV frameSlot(unsigned slot);
-  LV ask(int64_t access, LV active);
+  LV ask(int64_t access, LV active, LV lane);
 
   llvm::DenseMap<Operation *, unsigned> accessNumbers;
   llvm::DenseMap<Value, LV> values;
   llvm::DenseMap<Value, Buffer> buffers;
-  LV checkedCoordinates = nullptr; // memory for the coordinates of a question
+  LV checkedCoordinates = nullptr; // memory for the coordinates of a question, or for the order of lanes
   unsigned checkSlot = 0;          // of the context; the function follows
   LV arena = nullptr, scratch = nullptr, frame = nullptr, first = nullptr, last = nullptr;
   int64_t arenaTop = 64, highWater = 64; // the first 64 bytes take the accesses of inactive scalars

@@ -36,7 +36,10 @@ LogicalResult Codegen::emitOp(Operation *op) {
       .Case<CompareExchangeOp>([&](CompareExchangeOp exchange) { return emitCompareExchange(exchange), success(); })
       .Case<ScatterReduceOp>([&](ScatterReduceOp scatter) { return emitScatterReduce(scatter), success(); })
       .Case<ContractOp>([&](ContractOp contract) { return emitContract(contract), success(); })
-      .Case<FenceOp>([&](FenceOp) { return success(); }) // one thread runs an instance; loads do not move over it (Plan)
+      .Case<FenceOp>([&](FenceOp) { // one thread runs an instance; loads do not move over it (Plan)
+        if (checked) announceFence();
+        return success();
+      })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitFor(loop); })
       .Case<scf::IfOp>([&](scf::IfOp branch) { return emitIf(branch); })
       .Case<scf::WhileOp>([&](scf::WhileOp loop) { return emitWhile(loop); })

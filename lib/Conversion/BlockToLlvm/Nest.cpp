@@ -130,6 +130,10 @@ void Nest::loop(unsigned axis, LV low, LV high, int64_t step, SmallVectorImpl<LV
   }
   b.SetInsertPoint(bodyBlock);
   indices[axis] = once ? low : descending ? b.CreateSub(b.CreateAdd(top, low), phi) : phi;
+  if (!laneOrder.empty() && !once) {
+    auto [factor, offset] = laneOrder[axis];
+    indices[axis] = b.CreateURem(b.CreateAdd(b.CreateMul(indices[axis], factor), offset), cg.index(extents[axis]));
+  }
   depths[axis] = depth;
   body();
   if (once) b.CreateBr(exit);

@@ -76,14 +76,19 @@ public:
   /// Stores a square: the vectors of `lanes()` copies along another axis, on which the view is contiguous.
   void writeViewAcross(StoreOp store, llvm::MutableArrayRef<LV> square);
   LV index(unsigned axis) const;
+  /// Visits the lanes of each axis in that order. Before any loop.
+  void shuffle(Codegen::LaneOrder order) { laneOrder = std::move(order); }
   /// In checked code: `active` (null: yes) and whether the lane at the current single position may act.
   template <typename Access>
-  LV mayAccess(unsigned access, Access op, LV active) {
+  LV mayAccess(Access op, LV active) {
+    LV lane = cg.index(0);
+    for (unsigned axis = 0; axis < rank(); ++axis)
+      lane = b.CreateAdd(b.CreateMul(lane, cg.index(extents[axis])), index(axis));
     llvm::SmallVector<LV, 4> coordinates;
     llvm::SmallVector<unsigned, 4> all = identityAxes(rank());
     for (auto [i, coordinate] : llvm::enumerate(op.getCoordinates()))
       coordinates.push_back(evaluate(coordinate, compose(axisList(op.getCoordinateAxes(), i), all)));
-    return cg.mayAccess(access, active, coordinates);
+    return cg.mayAccess(cg.accessOf(op), active, lane, coordinates);
   }
   /// The address of the element at the current single position.
   LV pointer(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes) {
@@ -158,6 +163,7 @@ private:
   Plan &plan;
   llvm::SmallVector<int64_t, 4> extents;
   unsigned inner = 0, width = 1, preferred = 1;      // vectors of `preferred` lanes where the extent allows
+  Codegen::LaneOrder laneOrder;                      // none: in order
   llvm::SmallVector<LV, 4> indices;                  // null: not open
   llvm::SmallVector<unsigned, 4> depths;             // loop depth at which the axis opened
   llvm::SmallVector<llvm::Instruction *, 4> anchors; // anchors[d]: where code of depth d goes while deeper loops are open

@@ -159,20 +159,23 @@ void Codegen::emitReduce(ReduceOp op) {
 
 //===- fragments in memory -----------------------------------------------------------------------------===//
 
-void Codegen::evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable) {
+void Codegen::evaluateInto(Value value, const Buffer &buffer, const Conjuncts &skippable, const LaneOrder &order) {
   SmallVector<int64_t, 4> extents = constantExtents(value.getType());
   SmallVector<unsigned, 4> all = identityAxes(extents.size()), outer;
   Nest nest(*this, extents, {Root{value, all}});
   nest.setSkippable(skippable);
+  nest.shuffle(order);
   for (unsigned axis : all)
     if (axis != nest.innerAxis()) outer.push_back(axis);
   nest.forEach(outer, [&] { nest.writeBuffer(buffer, all, nest.evaluate(value, all)); });
 }
 
 void Codegen::materialise(Value value) {
-  if (checked && value.getDefiningOp<LoadOp>()) beginAccess(value.getDefiningOp());
+  Operation *op = value.getDefiningOp();
+  LaneOrder order;
+  if (checked && isa<LoadOp>(op)) order = beginAccess(op, constantExtents(value.getType()));
   Buffer buffer = allocateFor(value);
-  evaluateInto(value, buffer, plan->availableAt(plan->guard(value), value.getDefiningOp()));
+  evaluateInto(value, buffer, plan->availableAt(plan->guard(value), op), order);
   define(value, buffer);
 }
 

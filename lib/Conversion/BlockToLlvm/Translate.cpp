@@ -65,7 +65,13 @@ void Codegen::emitPrologue(StringRef name) {
   arena = scratch = function->getArg(3);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
   unsigned slot = 0, publicCount = program.getNumPublicArguments();
-  int64_t largestRank = 1;
+  int64_t numbers = 1; // of a question or an answer
+  program.walk([&](Operation *op) {
+    for (Type type : op->getOperandTypes())
+      numbers = std::max<int64_t>(numbers, 2 * extentsOf(type).size());
+    for (Type type : op->getResultTypes())
+      numbers = std::max<int64_t>(numbers, 2 * extentsOf(type).size());
+  });
   for (BlockArgument argument : program.getBody().getArguments()) {
     auto type = dyn_cast<ViewType>(argument.getType());
     if (!type) {
@@ -80,7 +86,7 @@ void Codegen::emitPrologue(StringRef name) {
       define(argument, scalars.fromMemory(argument.getType(), b.CreateBitCast(raw, memory)));
       continue;
     }
-    largestRank = std::max(largestRank, type.getRank());
+    numbers = std::max(numbers, type.getRank());
     View view;
     view.data = b.CreateIntToPtr(frameSlot(slot++), b.getPtrTy());
     for (int64_t axis = 0; axis < type.getRank(); ++axis, ++slot) {
@@ -92,7 +98,7 @@ void Codegen::emitPrologue(StringRef name) {
   groupSlot = checkSlot = slot;
   for (GroupOp group : program.getBody().getOps<GroupOp>())
     (void)group, ++checkSlot;
-  if (checked) checkedCoordinates = b.CreateAlloca(b.getInt64Ty(), index(largestRank));
+  if (checked) checkedCoordinates = b.CreateAlloca(b.getInt64Ty(), index(numbers));
 }
 
 // The linear program space: the groups' segments one after the other.
@@ -235,6 +241,7 @@ FailureOr<intent::block::HostFunction> intent::block::translateToLlvm(ProgramOp 
   result.module = std::make_unique<llvm::Module>(name, context);
   host::Codegen codegen(program, views, cpu, *result.module, checked);
   if (failed(codegen.run(name))) return failure();
+  if (checked) codegen.findNeeds();
   std::string broken;
   llvm::raw_string_ostream os(broken);
   if (llvm::verifyModule(*result.module, &os)) return program.emitOpError("generated code is not well formed: ") << broken;

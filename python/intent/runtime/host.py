@@ -12,7 +12,7 @@ import threading
 import weakref
 
 from .. import eviction, native
-from ..errors import CallError, IntentError, LanguageError, Note, ProviderError
+from ..errors import CallError, IntentError, InternalError, LanguageError, Note, ProviderError
 from .binding import Bound
 from .dtypes import scalar_storage
 from .interface import Interface, View
@@ -53,7 +53,7 @@ class HostProgram:
 
     def launch(self, bound: Bound, row: int | None = None) -> None:
         """Runs one call. ProviderError with the library's reason, CallError where there is no memory for its workspaces; then no argument was
-        touched. LanguageError where a checked program has done what it must not."""
+        touched. LanguageError where a checked program has done what it must not, InternalError where it lacks a fence."""
         block, keep = self._argument_block(bound)
         handle = self._rows.get(row or 0) or self._load(row or 0)
         error = _error_buffer()
@@ -207,15 +207,15 @@ def _failure(step, error, status=1) -> IntentError:
     reason = error.value.decode(errors="replace") or "no reason given"
     if status == 2:
         return CallError(reason)
-    if status == 3:
-        return _finding(reason)
+    if status in (3, 4):
+        return _finding(reason, LanguageError if status == 3 else InternalError)
     return ProviderError(f"the host {step} failed: {reason}")
 
 
-def _finding(report) -> LanguageError:
+def _finding(report, kind) -> IntentError:
     """The report of a checked launch: `FILE:LINE:COLUMN: what` a line, the first one is the error."""
     (message, place), *others = [_placed(line) for line in report.split("\n")]
-    return LanguageError(message, **place, notes=[Note(note, **where) for note, where in others])
+    return kind(message, **place, notes=[Note(note, **where) for note, where in others])
 
 
 def _placed(line):

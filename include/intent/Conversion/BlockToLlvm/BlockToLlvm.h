@@ -2,7 +2,7 @@
 #ifndef INTENT_CONVERSION_BLOCKTOLLVM_BLOCKTOLLVM_H
 #define INTENT_CONVERSION_BLOCKTOLLVM_BLOCKTOLLVM_H
 
-#include "intent/Dialect/Block/IR/Block.h"
+#include "intent/Dialect/Block/Analysis/Derivation.h"
 #include "llvm/IR/Module.h"
 #include <memory>
 
@@ -36,7 +36,17 @@ struct CheckedAccess {
   bool reads, writes, atomic;
   bool acquires, releases; ///< what other instances do
   mlir::Location location;
+  llvm::SmallVector<int64_t, 4> extents; ///< of its lanes; none for a scalar
+  /// A read whose result it needs (Derivation), by its number.
+  struct Need {
+    unsigned access;
+    llvm::SmallVector<LaneRelation, 4> lanes;
+    bool everyPass;
+  };
+  std::vector<Need> needs;
 };
+
+constexpr int64_t checkedFence = INT64_MIN;
 
 /// The native function of one bound program:
 ///   void NAME(const int64_t *frame, int64_t begin, int64_t end, char *arena)
@@ -47,9 +57,11 @@ struct CheckedAccess {
 ///
 /// Checked code visits single lanes, every load where it stands. The frame then ends with the address of a context and
 /// that of a function
-///   int8_t check(void *context, int64_t access, int8_t active, const int64_t *coordinates)
-/// which it calls for each lane of each access, an index into `accesses`; the lane acts if the answer is 1. A negative
-/// `access` begins the execution of access -1 - `access`.
+///   int8_t check(void *context, int64_t access, int8_t active, int64_t lane, int64_t *coordinates)
+/// which it calls for each lane of each access, an index into `accesses`; `lane` numbers the lanes in row-major order, and
+/// this one acts if the answer is 1. A negative `access` begins the execution of access -1 - `access` and writes to
+/// `coordinates` two numbers for each axis of its lanes, a and b: visit i of that axis goes to lane (a * i + b) mod extent.
+/// `checkedFence` stands for a fence.
 struct HostFunction {
   std::vector<CheckedAccess> accesses; ///< none unless checked
   std::unique_ptr<llvm::Module> module;
