@@ -59,6 +59,11 @@ INTENT_EXPORT intent_host_kernel *intent_host_load(const char *mlir, size_t size
 // written, holds 1 MiB at most, and what is wrong with it only costs time. Before the first launch.
 INTENT_EXPORT void intent_host_keep_objects(intent_host_kernel *kernel, const char *folder);
 
+// Who is told of the code that is made, with the author's lines: names separated by commas out of "gdb" (debuggers) and
+// "perf" (a jitdump file in $JITDUMPDIR, else under the home directory). -1 if one is unknown. Before the first code is made;
+// nobody is told if this is not called.
+INTENT_EXPORT int32_t intent_host_tell(const char *listeners);
+
 // Generates the code that a launch with these arguments would run, and runs nothing. 1 if it is new, 0 if an earlier call
 // made it, -1 on failure with the reason in `error`.
 INTENT_EXPORT int32_t intent_host_prepare(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,

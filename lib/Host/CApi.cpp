@@ -35,6 +35,13 @@ intent_host_kernel *intent_host_load(const char *mlir, size_t size, uint32_t row
   return new intent_host_kernel{std::move(*kernel)};
 }
 
+int32_t intent_host_tell(const char *listeners) {
+  std::optional<Listeners> parsed = Listeners::parse(listeners ? listeners : "");
+  if (!parsed) return -1;
+  Jit::tell(*parsed);
+  return 0;
+}
+
 void intent_host_keep_objects(intent_host_kernel *kernel, const char *folder) { kernel->kernel->objects = folder; }
 
 int32_t intent_host_prepare(intent_host_kernel *kernel, const intent_host_argument *arguments, size_t count, char *error,

@@ -1,7 +1,5 @@
 #include "Checker.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Location.h"
 #include <numeric>
 
 using namespace mlir;
@@ -173,16 +171,10 @@ std::string Checker::describe(const Memory &memory, const int64_t *coordinates) 
   return text + "]'";
 }
 
-// The author's place: the innermost one that names a file.
 static std::string placeOf(Location location) {
-  std::string text;
-  location->walk([&](Location inner) {
-    auto file = dyn_cast<FileLineColLoc>(inner);
-    if (!file) return WalkResult::advance();
-    text = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
-    return WalkResult::interrupt();
-  });
-  return text.empty() ? "-:0:0" : text;
+  FileLineColLoc place = block::authorsPlace(location);
+  if (!place) return "-:0:0";
+  return place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn());
 }
 
 void Checker::report(int64_t access, const std::string &message, int64_t other) {

@@ -23,6 +23,10 @@ namespace intent::host {
 
 NativeCode::~NativeCode() { consumeError(library.getExecutionSession().removeJITDylib(library)); }
 
+static Listeners wanted;
+
+void Jit::tell(Listeners listeners) { wanted = listeners; }
+
 Expected<Jit *> Jit::get() {
   // Never destroyed: worker threads may still be in its code when the process ends.
   static Jit *instance = nullptr;
@@ -74,8 +78,9 @@ Error Jit::initialise() {
     return all_of(names, [&](const char *name) { return features.lookup(name); });
   };
   facts.fma = has({"fma"});
+  listeners = wanted;
   facts.vectorBytes = has({"avx512f", "avx512dq", "avx512bw", "avx512vl"}) ? 64 : has({"avx2", "fma"}) ? 32 : 16;
-  return Error::success();
+  return listeners.attach(*jit);
 }
 
 Expected<std::unique_ptr<TargetMachine>> Jit::machine() {

@@ -2,6 +2,7 @@
 #ifndef INTENT_HOST_JIT_H
 #define INTENT_HOST_JIT_H
 
+#include "Listeners.h"
 #include "intent/Conversion/BlockToLlvm/BlockToLlvm.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/Error.h"
@@ -28,6 +29,10 @@ enum class Form { Llvm, Assembly };
 class Jit {
 public:
   static llvm::Expected<Jit *> get();
+  /// Who is told of all code from here on; before the first `get`.
+  static void tell(Listeners listeners);
+  /// Somebody is told: code has places of the author.
+  bool isHeard() const { return listeners.any(); }
   const block::CpuFacts &cpu() const { return facts; }
   /// Data layout, triple and target attributes, then LLVM's optimisation pipeline.
   llvm::Error prepare(llvm::Module &module);
@@ -45,6 +50,7 @@ private:
   std::optional<llvm::orc::JITTargetMachineBuilder> builder;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   block::CpuFacts facts;
+  Listeners listeners;
   std::atomic<uint64_t> names{0};
 };
 

@@ -234,8 +234,9 @@ llvm::Expected<std::unique_ptr<Kernel::Compiled>> Kernel::compile(const Call &ca
     for (auto space : workspaces.getAsRange<WorkspaceAttr>())
       made->spaces.push_back({space.getName(), space.getShape(), storageBytes(space.getElement()), space.getZeroed()});
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  static constexpr llvm::StringLiteral name = "intent_host_kernel";
-  FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext, checked);
+  // A profiler shows the symbol. The prefix keeps it apart from functions that the code calls.
+  std::string name = (*jit)->isHeard() ? ("intent_" + kernel.getSymName()).str() : "intent_host_kernel";
+  FailureOr<HostFunction> function = translateToLlvm(program, call.facts, (*jit)->cpu(), name, *llvmContext, checked, (*jit)->isHeard());
   if (failed(function)) return diagnostics.error("code generation failed");
   made->arenaBytes = function->arenaBytes;
   made->accesses = std::move(function->accesses);

@@ -132,8 +132,12 @@ class HostArgument(ctypes.Structure):
 
 @functools.lru_cache(maxsize=None)
 def host_library():
-    """libintent-host.so with its functions declared, loaded on first use."""
+    """libintent-host.so with its functions declared, loaded on first use. ConfigurationError for names in INTENT_DEBUG that it does not know."""
     library, _ = _open("libintent-host.so")
+    library.intent_host_tell.argtypes, library.intent_host_tell.restype = [ctypes.c_char_p], ctypes.c_int32
+    listeners = os.environ.get("INTENT_DEBUG", "")
+    if listeners and library.intent_host_tell(os.fsencode(listeners)):
+        raise errors.ConfigurationError(f"INTENT_DEBUG: expected 'gdb', 'perf' or both with a comma between them, got {listeners!r}")
     library.intent_host_load.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t]
     library.intent_host_load.restype = ctypes.c_void_p
     library.intent_host_build_info.restype = ctypes.c_char_p

@@ -2,6 +2,7 @@
 #ifndef INTENT_CONVERSION_BLOCKTOLLVM_CODEGEN_H
 #define INTENT_CONVERSION_BLOCKTOLLVM_CODEGEN_H
 
+#include "DebugInfo.h"
 #include "Plan.h"
 #include "Scalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,15 +28,16 @@ enum class Reads { Nothing, InPlace, Elsewhere };
 
 class Codegen {
 public:
-  Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module, bool checked)
-      : checked(checked), program(program), cpu(cpu), module(module), context(module.getContext()), b(context),
+  Codegen(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::Module &module, bool checked, bool debug)
+      : checked(checked), debugged(debug), program(program), cpu(cpu), module(module), context(module.getContext()), b(context),
         scalars(module, b, cpu) {
     describeViews(views);
   }
 
   mlir::LogicalResult run(llvm::StringRef name);
   int64_t arenaBytes() const { return highWater; }
-  const bool checked; ///< single lanes, each access asked about
+  const bool checked;  ///< single lanes, each access asked about
+  const bool debugged; ///< with the author's places
   std::vector<CheckedAccess> accesses;
   /// The order in which a checked access visits its lanes, by axis: factor and offset.
   using LaneOrder = llvm::SmallVector<std::pair<LV, LV>, 4>;
@@ -50,6 +52,11 @@ public:
   void announceFence() { ask(checkedFence, nullptr, index(0)); }
   /// Once all is generated: which reads each access needs.
   void findNeeds();
+
+  /// What is made from here on belongs to the place of `op`.
+  void locate(Operation *op) {
+    if (llvm::DILocation *place = debug ? debug->placeOf(op->getLoc()) : nullptr) b.SetCurrentDebugLocation(place);
+  }
 
   //===- control (Control.cpp) --------------------------------------------------------------------------===//
   mlir::LogicalResult emitBlock(::mlir::Block &block);
@@ -119,6 +126,7 @@ public:
   llvm::IRBuilder<> b;
   Scalars scalars;
   std::unique_ptr<Plan> plan;
+  std::unique_ptr<DebugInfo> debug;
   llvm::Function *function = nullptr;
   llvm::DenseMap<Value, View> views;
 

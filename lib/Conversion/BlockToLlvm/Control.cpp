@@ -17,6 +17,7 @@ LogicalResult Codegen::emitBlock(::mlir::Block &block) {
 }
 
 LogicalResult Codegen::emitOp(Operation *op) {
+  locate(op);
   if (isLazy(op)) {
     Value value = op->getResult(0);
     if (plan->isMaterialised(value) && !plan->filledBy(value)) materialise(value);

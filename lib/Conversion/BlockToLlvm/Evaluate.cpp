@@ -166,6 +166,7 @@ LV Nest::evaluate(Value value, Axes axes) {
 LV Nest::compute(Value value, Axes axes) {
   if (const Buffer *buffer = cg.bufferOf(value)) return readBuffer(*buffer, axes);
   Operation *op = value.getDefiningOp();
+  cg.locate(op);
   if (auto load = dyn_cast<LoadOp>(op)) return computeLoad(load, axes);
   if (auto compare = dyn_cast<CompareOp>(op)) return computeCompare(compare, axes);
   if (isa<LanesOp>(op)) {

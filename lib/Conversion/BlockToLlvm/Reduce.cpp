@@ -21,6 +21,7 @@ void Codegen::combine(Region &region, MutableArrayRef<LV> into, ArrayRef<LV> wit
     define(body.getArgument(count + i), scalars.splatLike(with[i], into[i]->getType()));
   }
   for (Operation &inner : body.without_terminator()) {
+    locate(&inner);
     if (auto constant = dyn_cast<ConstantOp>(inner)) {
       define(constant.getResult(), scalars.constant(cast<TypedAttr>(constant.getValue())));
       continue;

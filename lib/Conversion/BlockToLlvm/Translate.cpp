@@ -64,6 +64,8 @@ void Codegen::emitPrologue(StringRef name) {
   last = function->getArg(2);
   arena = scratch = function->getArg(3);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  if (debugged) debug = std::make_unique<DebugInfo>(*function, cast<KernelOp>(program->getParentOp()));
+  locate(program->getParentOp());
   unsigned slot = 0, publicCount = program.getNumPublicArguments();
   int64_t numbers = 1; // of a question or an answer
   program.walk([&](Operation *op) {
@@ -135,7 +137,9 @@ LogicalResult Codegen::emitGroups() {
 
 LogicalResult Codegen::run(StringRef name) {
   emitPrologue(name);
-  return emitGroups();
+  if (failed(emitGroups())) return failure();
+  if (debug) debug->finish();
+  return success();
 }
 
 //===- checks ------------------------------------------------------------------------------------------===//
@@ -235,11 +239,12 @@ LogicalResult validate(ProgramOp program) {
 } // namespace intent::block::host
 
 FailureOr<intent::block::HostFunction> intent::block::translateToLlvm(ProgramOp program, ArrayRef<ViewFacts> views, const CpuFacts &cpu,
-                                                                      StringRef name, llvm::LLVMContext &context, bool checked) {
+                                                                      StringRef name, llvm::LLVMContext &context, bool checked,
+                                                                      bool debug) {
   if (failed(host::validate(program))) return failure();
   HostFunction result;
   result.module = std::make_unique<llvm::Module>(name, context);
-  host::Codegen codegen(program, views, cpu, *result.module, checked);
+  host::Codegen codegen(program, views, cpu, *result.module, checked, debug);
   if (failed(codegen.run(name))) return failure();
   if (checked) codegen.findNeeds();
   std::string broken;

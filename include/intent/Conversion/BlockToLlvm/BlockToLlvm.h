@@ -67,8 +67,12 @@ struct HostFunction {
   std::unique_ptr<llvm::Module> module;
   int64_t arenaBytes = 0;
 };
+/// `debug`: with the author's places.
 mlir::FailureOr<HostFunction> translateToLlvm(ProgramOp program, llvm::ArrayRef<ViewFacts> views, const CpuFacts &cpu, llvm::StringRef name,
-                                              llvm::LLVMContext &context, bool checked = false);
+                                              llvm::LLVMContext &context, bool checked = false, bool debug = false);
+
+/// The innermost place of the author in a location; null if it has none.
+mlir::FileLineColLoc authorsPlace(mlir::Location location);
 
 } // namespace intent::block
 
