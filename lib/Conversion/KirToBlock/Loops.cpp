@@ -260,6 +260,8 @@ FailureOr<Construction::Range> Construction::narrowed(kir::RegionFoldOp fold) {
     if (failed(most) || failed(fewest)) return failure();
     whole.value = *most;
     least.value = *fewest;
+    if (!facts.isNonNegative(facts.index.extent(facts.axis(id).extent))) // start past stop: nothing is walked
+      least = binary(BinaryKind::Maximum, least, indexConstant(0, loc), loc);
   }
   if (end) range.end = binary(BinaryKind::Minimum, *end, whole, loc).value;
   llvm::erase_if(range.holds, [&](Operation *comparison) { return open.contains(comparison); });

@@ -77,7 +77,8 @@ def run(program: Program, folder) -> Outcome:
 
 
 class Runs:
-    """One program in the reference and on the host: with each set of extents, with shared memory, with another cover, and its Triton text."""
+    """One program in the reference and on the host: with each set of extents, with shared memory, with another cover, in the forms of a
+    GPU, and its Triton text."""
 
     def __init__(self, program, module, limits):
         self.program, self.kernel, self.limits, self.bound = program, module.k, limits, bindings(program, module)
@@ -94,6 +95,8 @@ class Runs:
             self.shared(compiled)
         if self.random.random() < COVERED:
             self.covered()
+        if self.random.random() < SHARED:
+            self._guard("gpu forms", self.gpu_forms)
         self._guard("triton", self.triton)
 
     @staticmethod
@@ -181,6 +184,18 @@ class Runs:
             self._guard("host", lambda: self.compare(compiled, f" with another cover {cover}", range(len(self.program.sizes))))
             break
 
+    def gpu_forms(self):
+        """In the forms of a GPU, twice without clearing what a launch leaves behind. One instance alone may not be allowed the work."""
+        import intent
+
+        compiled = intent.compile(self.kernel, GPU_FORMS, **self.bound)
+        for number in [*range(len(self.program.sizes))] * 2:
+            try:
+                self.compare(compiled, " in the forms of a GPU", [number])
+            except intent.CallError as error:
+                if "no variant of the program admits" not in str(error):
+                    raise
+
     def triton(self):
         """Text only. A target may lack an operation, and its table may have no row for a program."""
         import intent
@@ -194,6 +209,9 @@ class Runs:
 
 # How many programs run under another cover, too, and the covers.
 COVERED = 0.12
+# How many in the forms of a GPU: short rows share an instance, instances share long reductions.
+SHARED = 0.2
+GPU_FORMS = "host{serial_elements=1, warp_size=32}"
 LEVELS = ("program", "program,lanes", "loop,lanes", "point", "lanes")
 
 
