@@ -191,6 +191,10 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
   for (AxisId id : unbound)
     if (!isComplete(id)) loops.push_back(id);
   if (loops.empty()) return success();
+  auto isFixed = [&](AxisId id) {
+    const Binding *binding = lookup(facts.find(id));
+    return binding && !binding->lanes;
+  };
   for (Effect *reader : batch)
     for (const Demand &demand : facts.demandsOf(reader).order) {
       auto read = demand.first.getDefiningOp<kir::ReadOp>();
@@ -202,9 +206,11 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
       bool replaced = !whole.empty() && llvm::any_of(batch, [&](Effect *writer) {
         Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
         if (write.view != access.view || facts.order(read) > facts.order(writer->op) ||
-            facts.areDisjoint(write.coordinates, access.coordinates))
+            facts.areDisjoint(write.coordinates, access.coordinates, isFixed))
           return false;
-        return llvm::any_of(loops, [&](AxisId id) { return !meetOnlyAtOnePosition(facts, access, write, id); });
+        return llvm::any_of(loops, [&](AxisId id) {
+          return !areIterations(facts, reader, writer, id) && !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
+        });
       });
       if (!replaced) continue;
       SmallVector<AxisId> classes;

@@ -71,6 +71,10 @@ void Facts::createAxes() {
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     places[op] = places.size();
     if (auto symbol = dyn_cast<SymbolOp>(op)) atoms[symbol.getName()] = symbol.getValue();
+    if (auto part = dyn_cast<SubregionOp>(op)) {
+      ExtentAttr own = part.getType().getExtent(), source = part.getSource().getType().getExtent();
+      if (own != source) cutFrom[own] = source;
+    }
     SmallVector<AxisId> own;
     auto overDomain = [&](Axis::Kind kind, Value domain) {
       DomainInfo info = domainOf(domain);
@@ -268,6 +272,7 @@ bool Facts::unify(ArrayRef<std::pair<AxisId, AxisId>> pairs) {
 void Facts::forget() {
   childrenOf.clear();
   freeOf.clear();
+  carriedOf.clear();
   depthOf.clear();
   demands.clear();
   accesses.clear();
@@ -346,10 +351,12 @@ LogicalResult Facts::analyse() {
   createAxes();
   collectEffects(kernel.getBody().front(), {}, {}, nullptr, false);
   findVersions();
+  findCarriedAxes();
   for (auto &effect : effects)
     collectRoots(*effect);
   formClasses();
   forget(); // demands speak of classes from here on
+  findCarriedAxes();
   for (auto &effect : effects)
     collectRoots(*effect);
   return success();
@@ -418,11 +425,28 @@ bool Facts::isNonNegative(const Index *node) {
   return b && nonNegative(b->first);
 }
 
-bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b) {
+// Terms that are fixed cancel; what moves is bounded on each side for itself.
+bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b, llvm::function_ref<bool(AxisId)> isFixed) {
+  auto split = [&](const Index *node) -> std::pair<const Index *, const Index *> {
+    if (!isFixed) return {index.constant(0), node};
+    const Index *moving = index.constant(0);
+    auto add = [&](const Index *term, int64_t coefficient) {
+      bool fixed = term->kind == Index::Axis && isFixed(term->axis);
+      if (!fixed) moving = index.add(moving, index.mul(index.constant(coefficient), term));
+    };
+    if (node->kind != Index::Linear) add(node, 1);
+    else
+      for (auto [term, coefficient] : llvm::zip_equal(node->operands, node->coefficients))
+        add(term, coefficient);
+    return {index.sub(node, moving), moving};
+  };
   ExtentAttr one = ExtentAttr::constant(index.context, 1);
   for (auto [x, y] : llvm::zip_equal(a, b)) {
-    auto first = bounds(x), second = bounds(y);
-    if (first && second && (nonNegative(second->first - first->second - one) || nonNegative(first->first - second->second - one)))
+    auto [fixedX, movingX] = split(x);
+    auto [fixedY, movingY] = split(y);
+    auto apart = bounds(index.sub(fixedX, fixedY)), first = bounds(movingX), second = bounds(movingY);
+    if (!apart || !first || !second) continue;
+    if (nonNegative(second->first - first->second - apart->second - one) || nonNegative(apart->first + first->first - second->second - one))
       return true;
   }
   return false;

@@ -4,8 +4,8 @@
 
 #include "Carries.h"
 #include "Index.h"
-#include "intent/Dialect/Block/IR/Block.h"
 
+#include "intent/Dialect/Block/IR/Block.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -170,10 +170,13 @@ public:
   block::ExprAttr launchExpr(const Index *node);
   block::ExprAttr launchExpr(mlir::Value scalar);
   bool isLaunchVisible(kir::ExtentAttr extent) { return static_cast<bool>(launchExpr(extent)); }
+  /// A launch-visible extent that is no smaller: of what a subregion is cut from.
+  std::optional<kir::ExtentAttr> launchBound(kir::ExtentAttr extent);
   /// True if the coordinate provably lies in [0, extent).
   bool isWithin(const Index *coordinate, kir::ExtentAttr extent);
-  /// True if two accesses of one view provably touch no common element: some axis has separate ranges.
-  bool areDisjoint(llvm::ArrayRef<const Index *> a, llvm::ArrayRef<const Index *> b);
+  /// True if two accesses of one view provably touch no common element: some axis has separate ranges. `isFixed`: axes that
+  /// have one position while the accesses are looked at.
+  bool areDisjoint(llvm::ArrayRef<const Index *> a, llvm::ArrayRef<const Index *> b, llvm::function_ref<bool(AxisId)> isFixed = {});
   /// True if the index is provably non-negative.
   bool isNonNegative(const Index *index);
 
@@ -198,6 +201,7 @@ private:
                       bool inCondition);
   void collectRoots(Effect &effect);
   void findVersions();
+  void findCarriedAxes();
   bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);
   void addConflicts(llvm::ArrayRef<AxisId> together);
   bool areAlike(AxisId x, AxisId y) const;
@@ -222,6 +226,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, llvm::SmallVector<AxisId>> carries;
   llvm::StringMap<mlir::Value> atoms;
   llvm::StringMap<mlir::Operation *> slices;
+  llvm::DenseMap<mlir::Attribute, kir::ExtentAttr> cutFrom; // the extent of a subregion -> that of its source
   AxisId slot = 0;
   llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards;                             // read -> the whole write it sees
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> versionLoops; // read -> loops that change its view
@@ -229,6 +234,8 @@ private:
   llvm::DenseMap<kir::ExtentAttr, block::ExprAttr> launchExprs;
   std::map<Demand, llvm::SmallVector<Demand>, DemandLess> childrenOf;
   std::map<Demand, AxisSet, DemandLess> freeOf;
+  /// What each carry varies over beside its own axes and the passes.
+  llvm::DenseMap<mlir::Operation *, std::vector<AxisSet>> carriedOf;
   std::map<Demand, llvm::SmallDenseMap<AxisId, unsigned>, DemandLess> depthOf;
   std::map<Effect *, DemandSet> demands;
   std::map<Effect *, llvm::SmallVector<Access>> accesses;

@@ -156,6 +156,14 @@ static void keepCarriesWhole(Facts &facts, GroupFacts &group) {
         group.complete.insert(id);
       }
   }
+  // A carry that is read where another carry's axis is not walked: all carries are there at once.
+  for (const Demand &demand : group.demands.order) {
+    Operation *op = demand.first.getDefiningOp();
+    if (!op || !Carries::has(op) || isEffect(op) || !Carries(op).numberOf(demand.first)) continue;
+    for (unsigned i = 0; i < Carries(op).size(); ++i)
+      for (AxisId carry : facts.carryAxes(op, i))
+        if (AxisId id = facts.find(carry); !llvm::is_contained(facts.freeAxes(demand), id)) group.complete.insert(id);
+  }
   // A short axis that a walk contracts again for each chunk stands in lanes.
   static constexpr int64_t shortExtent = 256;
   for (const Demand &demand : group.demands.order)

@@ -66,11 +66,11 @@ void forEachLeaf(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
 }
 
 // Equal coordinates on one view axis, each a function of this class alone.
-bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id) {
+bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id, llvm::function_ref<bool(AxisId)> isFixed) {
   for (auto [x, y] : llvm::zip_equal(a.coordinates, b.coordinates)) {
     if (x != y || !facts.index.coefficientOf(x, id)) continue;
     bool alone = true;
-    forEachAxis(x, [&](AxisId other) { alone &= other == id; });
+    forEachAxis(x, [&](AxisId other) { alone &= other == id || isFixed(other); });
     SmallVector<const Index *> terms{x};
     if (x->kind == Index::Linear) llvm::append_range(terms, x->operands);
     for (const Index *term : terms)
@@ -95,6 +95,10 @@ static bool apartByContract(Facts &facts, const Access &a, const Access &b, Axis
     if (facts.find(axis) == id && forall->isAncestor(a.op) && forall->isAncestor(b.op)) return meetOnlyInOnePass(facts, a, b, forall);
   }
   return &a == &b && meetOnlyInOnePass(facts, a, b, a.op);
+}
+
+bool areIterations(Facts &facts, const Effect *a, const Effect *b, AxisId id) {
+  return llvm::any_of(a->parallel, [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b->parallel, axis); });
 }
 
 static SmallVector<SmallVector<AxisId>> leafAxes(Facts &facts, ArrayRef<Effect *> effects) {

@@ -8,10 +8,15 @@ namespace intent::conversion {
 /// True if a write of one may touch an element that the other accesses.
 bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 
-/// True if two accesses touch a common element only where the class has one position for both.
-bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id);
+/// True if two accesses touch a common element only where the class has one position for both. `isFixed`: classes that have
+/// one position while the accesses are looked at.
+bool meetOnlyAtOnePosition(
+    Facts &facts, const Access &a, const Access &b, AxisId id, llvm::function_ref<bool(AxisId)> isFixed = [](AxisId) { return false; });
 /// No two passes of an author's loop around `op` meet in these accesses.
 bool meetOnlyInOnePass(Facts &facts, const Access &a, const Access &b, mlir::Operation *op);
+
+/// True if the class is an axis of an `I.parallel` around both effects.
+bool areIterations(Facts &facts, const Effect *a, const Effect *b, AxisId id);
 
 /// Outermost effects by group, both in program order.
 llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);

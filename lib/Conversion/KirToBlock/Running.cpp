@@ -341,7 +341,10 @@ std::optional<ExprAttr> Construction::workspaceExtent(AxisId id) {
   if (facts.isLaunchVisible(facts.axis(id).extent))
     return ExprAttr::apply(ExprKind::Max, {facts.launchExpr(facts.axis(id).extent), ExprAttr::constant(builder.getContext(), 0)});
   const Cover &cover = group.covers.at(id);
-  return cover.slice ? std::optional(cover.lanes) : std::nullopt;
+  if (cover.slice) return cover.lanes;
+  std::optional<kir::ExtentAttr> bound = facts.launchBound(facts.axis(id).extent);
+  return bound ? std::optional(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), ExprAttr::constant(builder.getContext(), 0)}))
+               : std::nullopt;
 }
 
 SmallVector<std::pair<Real, ExprAttr>> Construction::instanceOf(const Demand &own) {
@@ -432,6 +435,11 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
         FailureOr<Real> real = realiseIndex(facts.position(id), loc);
         if (failed(real)) return failure();
         at.coordinates.push_back(*real);
+        std::optional<kir::ExtentAttr> bound = facts.launchBound(facts.axis(id).extent);
+        if (!bound || *bound == facts.axis(id).extent) continue; // a subregion outside its source must not write elsewhere
+        FailureOr<Real> size = realiseIndex(facts.index.extent(*bound), loc);
+        if (failed(size)) return failure();
+        at.valid.push_back(compare(ComparePredicate::Lt, *real, *size, loc));
       }
       finish(at, {*value}, loc);
       auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };

@@ -86,9 +86,9 @@ void Facts::findVersions() {
         parts = true;
         continue;
       }
-      // A later write is seen through the loop around both, unless each iteration writes everything first.
-      Operation *loop = commonLoop(op, read);
-      if (loop && !touchOwnIteration(op, read, loop) && !(whole && loop->isProperAncestor(whole))) parts = true;
+      // A later write is seen through a loop around both, unless each iteration writes everything first.
+      for (Operation *loop = commonLoop(op, read); loop && !(whole && loop->isProperAncestor(whole)); loop = commonLoop(loop, read))
+        if (!touchOwnIteration(op, read, loop)) parts = true;
     }
     changedIn[read] = changed;
     if (whole && !parts) forwards[read] = whole;
