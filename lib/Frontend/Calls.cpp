@@ -2,10 +2,27 @@
 #include "Lowering.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace intent;
 using namespace intent::frontend;
+
+/// What the language has in the place of a Python builtin.
+static StringRef insteadOf(StringRef builtin) {
+  return llvm::StringSwitch<StringRef>(builtin)
+      .Case("len", "; use x.shape")
+      .Case("min", "; use I.minimum or I.reduce.min")
+      .Case("max", "; use I.maximum or I.reduce.max")
+      .Case("abs", "; use I.abs")
+      .Case("sum", "; use I.reduce.sum")
+      .Case("any", "; use I.reduce.any")
+      .Case("all", "; use I.reduce.all")
+      .Case("pow", "; use **")
+      .Case("divmod", "; use // and %")
+      .Cases({"int", "float", "bool"}, "; use I.cast")
+      .Default("");
+}
 
 FailureOr<Entity> Lowering::evaluateCall(NodeId id) {
   const Node &node = request.node(id);
@@ -28,7 +45,8 @@ FailureOr<Entity> Lowering::evaluateCall(NodeId id) {
   if (callee->kind == Entity::Intrinsic) return callIntrinsic(*callee, arguments, id);
   if (callee->kind == Entity::Function) return callFunction(*callee, arguments, id);
   if (callee->kind == Entity::Builtin && callee->text == "range") return callRange(arguments, id);
-  if (callee->kind == Entity::Builtin) return error(id) << "Python builtin '" << callee->text << "' is not part of the language";
+  if (callee->kind == Entity::Builtin)
+    return error(id) << "Python builtin '" << callee->text << "' is not part of the language" << insteadOf(callee->text);
   if (callee->kind == Entity::Foreign && callee->text == "function")
     return error(id) << "a plain Python function is not called from a kernel; decorate it with @intent.fn";
   if (callee->isLiteral(Constant::Dtype))

@@ -36,7 +36,7 @@ FailureOr<Entity> Lowering::evaluateNode(NodeId id) {
   case NodeKind::IfExp: return evaluateIfExp(id);
   case NodeKind::Call: return evaluateCall(id);
   case NodeKind::Slice: return error(id) << "a slice stands only inside an index";
-  default: return error(id) << node.name << " is not part of the language";
+  default: return error(id) << node.name << " is not part of the language" << (node.name == "List" ? "; a tuple (a, b) is" : "");
   }
 }
 
@@ -323,8 +323,8 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
   return result;
 }
 
-/// A later operand of `and` and `or`. One with effects runs only where the operands before it do not decide; any other is evaluated in
-/// place.
+/// A later operand of `and` and `or`. One with effects, or that reads where the operands before it may guard against it, runs only where
+/// those do not decide; any other is evaluated in place.
 FailureOr<Entity> Lowering::evaluateLater(Value before, bool isAnd, NodeId child, NodeId at) {
   if (failed(enterRegion(at))) return failure();
   llvm::SaveAndRestore<unsigned> nesting(regionDepth, regionDepth + 1);
@@ -339,7 +339,7 @@ FailureOr<Entity> Lowering::evaluateLater(Value before, bool isAnd, NodeId child
   builder.setInsertionPointToStart(&block);
   FailureOr<Entity> next = evaluate(child);
   if (failed(next)) return failure();
-  if (llvm::all_of(block, [](Operation &op) { return isMemoryEffectFree(&op) || isa<kir::ReadOp, kir::SymbolOp>(op); })) {
+  if (llvm::all_of(block, [](Operation &op) { return isMemoryEffectFree(&op) || isa<kir::SymbolOp>(op); })) {
     for (Operation &op : llvm::make_early_inc_range(block))
       op.moveBefore(open);
     open.erase();

@@ -78,25 +78,40 @@ Value Lowering::representative(Value scalar) {
 
 uint64_t &Lowering::writesTo(Type view) { return writes[KirTensorType::get(context, kir::elementType(view), kir::shapeOf(view))]; }
 
+/// True for an input that no write of the kernel can reach: views that coincide have one dtype and shape.
+bool Lowering::isNeverWritten(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto own = dyn_cast<kir::ViewType>(view.getType());
+  if (!argument || argument.getOwner() != &kernel.getBody().front() || own.getAccess() != Access::In) return false;
+  return llvm::none_of(kernel.getArgumentTypes(), [&](Type type) {
+    auto other = dyn_cast<kir::ViewType>(type);
+    return other && other.getAccess() != Access::In && other.getElement() == own.getElement() && other.getShape() == own.getShape();
+  });
+}
+
 /// The visible equal of an operation just made, which then goes; names of the author's stay on one operation. Reads are equal
-/// within a block that writes no view of their element type and shape between them: others never share memory with it.
+/// within a block that writes no view of their element type and shape between them: others never share memory with it. Those of
+/// an input that nothing writes are equal everywhere.
 Value Lowering::unique(Operation *op, bool reads) {
   Value own = op->getResult(0), chosen;
   if (reads) {
     std::string key;
     llvm::raw_string_ostream os(key);
-    os << "read " << writesTo(op->getOperand(0).getType()) << ' ' << goneBlocks << ' ' << op->getBlock();
+    os << "read ";
+    if (!isNeverWritten(cast<kir::ReadOp>(op).getView()))
+      os << writesTo(op->getOperand(0).getType()) << ' ' << goneBlocks << ' ' << op->getBlock();
     for (Value operand : op->getOperands()) {
       auto operandKnown = representatives.find(operand);
       os << ' ' << (operandKnown == representatives.end() ? operand : operandKnown->second).getAsOpaquePointer();
     }
     os << ' ' << own.getType().getAsOpaquePointer();
     SmallVector<Value, 1> &equal = expressions[key];
-    if (equal.empty()) {
+    auto visible = llvm::find_if(equal, [&](Value v) { return v.getParentRegion()->isAncestor(own.getParentRegion()); });
+    chosen = visible == equal.end() ? own : *visible;
+    if (chosen == own) {
       equal.push_back(own);
       enter({Entry::Expression, own, key});
     }
-    chosen = equal.front();
   } else {
     chosen = representative(own);
   }

@@ -105,8 +105,20 @@ void Lowering::takeBack(size_t kept, size_t knownLeaves, Operation *trial) {
   entered.insert(entered.end(), remaining.begin(), remaining.end());
 }
 
+/// The literals that a condition compares with values, by name: these are their context.
+static void findCompared(const Request &request, NodeId id, llvm::function_ref<void(NodeId, NodeId)> compared) {
+  const Node &node = request.node(id);
+  if (node.kind == NodeKind::BoolOp)
+    for (NodeId child : node.fields[1].list)
+      findCompared(request, child, compared);
+  if (node.kind != NodeKind::Compare || node.fields[2].list.size() != 1) return;
+  NodeId sides[] = {node.fields[0].id, node.fields[2].list[0]};
+  for (unsigned side = 0; side < 2; ++side)
+    if (request.node(sides[side]).kind == NodeKind::Name) compared(sides[side], sides[1 - side]);
+}
+
 /// The element types of the carries' components. A literal that starts a carry takes the dtype that the body gives it, which
-/// one trial of the body finds.
+/// one trial of the body finds, or that of what the condition compares it with.
 FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
   NodeId id = loop.node;
   SmallVector<Type> elements;
@@ -141,6 +153,15 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
     Block &body = trial.getBody().emplaceBlock();
     builder.setInsertionPointToStart(&body);
     if (loop.domain) frames.back().names[loop.variable] = Entity::ofValue(body.addArgument(builder.getIndexType(), location(id)));
+    std::map<std::string, Type> contexts;
+    if (!loop.domain)
+      findCompared(request, request.node(id).fields[0].id, [&](NodeId name, NodeId other) {
+        const std::string &text = request.node(name).fields[0].text;
+        auto known = names.find(text);
+        if (known == names.end() || !known->second.isNumber() || !llvm::is_contained(loop.carried, text)) return;
+        FailureOr<Entity> value = evaluate(other);
+        if (succeeded(value) && value->kind == Entity::Value) contexts.emplace(text, kir::elementType(value->value.getType()));
+      });
     bool done = !loopBody(id, loop.assigned, loop.carried, false, loop.place).failed;
     size_t at = 0;
     for (const std::string &name : loop.carried) {
@@ -149,7 +170,7 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
       for (const Entity &part : parts) {
         if (at == found.size()) break;
         if (part.kind == Entity::Value) found[at] = kir::elementType(part.value.getType());
-        else if (part.isUntyped()) found[at] = defaultElement(part);
+        else if (part.isUntyped()) found[at] = contexts.count(name) ? contexts[name] : defaultElement(part);
         ++at;
       }
     }

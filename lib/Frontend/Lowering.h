@@ -99,6 +99,7 @@ private:
   void record(mlir::Operation *op);
   Value unique(mlir::Operation *op, bool reads = false);
   uint64_t &writesTo(Type view);
+  bool isNeverWritten(Value view);
   Value indexOp(BinaryKind kind, Value l, Value r, NodeId at);
   Value representative(Value scalar);
   ExtentAttr extentOf(Value scalar);
