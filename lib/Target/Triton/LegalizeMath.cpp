@@ -118,8 +118,8 @@ void MathLegalizer::binary(BinaryOp op) {
   BinaryKind kind = op.getKind();
   bool extremum =
       kind == BinaryKind::Maximum || kind == BinaryKind::Minimum || kind == BinaryKind::MaximumNum || kind == BinaryKind::MinimumNum;
-  bool throughF32 =
-      isByte(element) || (isNarrow(element) && (kind == BinaryKind::Div || kind == BinaryKind::Pow)) || (element.isBF16() && extremum);
+  bool division = llvm::is_contained({BinaryKind::Div, BinaryKind::FloorDiv, BinaryKind::Mod, BinaryKind::Pow}, kind);
+  bool throughF32 = isByte(element) || (isNarrow(element) && division) || (element.isBF16() && extremum);
   if (throughF32) {
     start(op);
     Type f32 = builder.getF32Type();

@@ -202,6 +202,32 @@ def _floor_mod(a, b):
     return tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
 )";
 
+// The remainder is exact, and the quotient follows from it.
+static constexpr StringLiteral floatModText = R"(@triton.jit
+def _float_mod(a, b):
+    r = libdevice.fmod(a, b)
+    moved = tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+    return tl.where(r != 0, moved, libdevice.copysign(r, b))
+)";
+static constexpr StringLiteral floatDivText = R"(@triton.jit
+def _float_floor_div(a, b):
+    r = libdevice.fmod(a, b)
+    q = _quotient(a - r, b)
+    q = tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
+    f = tl.floor(q)
+    f = tl.where(q - f > 0.5, f + 1, f)
+    ratio = _quotient(a, b)
+    f = tl.where(q != 0, f, libdevice.copysign(q, ratio))
+    return tl.where(b != 0, f, ratio)
+)";
+static constexpr StringLiteral quotientText = R"(@triton.jit
+def _quotient(a, b):
+    if a.dtype == tl.float64:
+        return a / b
+    else:
+        return tl.div_rn(a, b)
+)";
+
 Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement, unsigned rank) {
   Type element = elementType(op.getType());
   Rendered a = render(op.getLhs(), placement, rank), b = render(op.getRhs(), placement, rank);
@@ -239,6 +265,12 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   case BinaryKind::FloorDiv:
   case BinaryKind::Mod: {
     bool division = op.getKind() == BinaryKind::FloorDiv;
+    if (isFloat) {
+      module.libdevice = true;
+      if (division) helper("_quotient", quotientText);
+      return call(division ? helper("_float_floor_div", floatDivText) : helper("_float_mod", floatModText),
+                  {typed(a, element), typed(b, element)}, rank);
+    }
     bool literal = a.form == Form::Literal && b.form == Form::Literal;
     // Triton truncates; that is the floor where signs agree.
     if (literal || isUnsignedInteger(element) || (widths.nonNegative(op.getLhs()) && widths.nonNegative(op.getRhs())))

@@ -176,8 +176,6 @@ LogicalResult verifyBinary(BinaryOp op) {
   case BinaryKind::Pow:
     if (!isFloat) return surface(op) << "no " << stringifyBinaryKind(op.getKind()) << " of " << dtypeName(element);
     return success();
-  case BinaryKind::FloorDiv:
-  case BinaryKind::Mod:
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:

@@ -121,6 +121,15 @@ def floor_divide(a: I.In[I.i32, ("N",)], b: I.In[I.i32, ("N",)], q: I.Out[I.i32,
 
 
 @intent.kernel
+def floor_divide_floats(a: I.In[I.f32, ("N",)], b: I.In[I.f32, ("N",)], c: I.In[I.f64, ("N",)], h: I.In[I.f16, ("N",)], q: I.Out[I.f32, ("N",)], r: I.Out[I.f32, ("N",)],
+                        s: I.Out[I.f64, ("N",)], t: I.Out[I.f16, ("N",)]):
+    q[:] = a[:] // b[:]
+    r[:] = a[:] % b[:]
+    s[:] = c[:] // 0.25 + c[:] % -3.0
+    t[:] = h[:] % 0.5 - h[:] // 2.0
+
+
+@intent.kernel
 def embedding(x: I.In[I.f32, ("V", "D")], idx: I.In[I.i32, ("N",)], y: I.Out[I.f32, ("N", "D")]):
     y[:, :] = x[idx[:], :]
 
@@ -197,6 +206,10 @@ def cases(rng):
     yield case(pair_sum, [f(100), np.empty(50, np.float32)], lambda x, _: x[::2] + x[1::2])
     yield case(centre, [f(20, 30)], lambda x: x - x.mean())
     a, b = np.array([7, -7, 7, -7, 5, 0], np.int32), np.array([2, 2, -2, -2, 7, -3], np.int32)
+    fa, fb = np.array([7, -7, 7, -7, 1e10, 5.5, np.inf, 1, np.nan], np.float32), np.array([2, 2, -2, -2, 0.1, np.inf, 2, 0, 1], np.float32)
+    fc, fh = np.linspace(-4, 4, 9), np.linspace(-3, 5, 9).astype(np.float16)
+    with np.errstate(all="ignore"):
+        yield ("floor_divide_floats", floor_divide_floats, {}, [fa, fb, fc, fh], [fa // fb, fa % fb, fc // 0.25 + fc % -3.0, fh % np.float16(0.5) - fh // np.float16(2)], 0.0)
     yield ("floor_divide", floor_divide, {}, [a, b], [np.array([3, -4, -4, 3, 0, 0]), np.array([1, 1, -1, -1, 5, 0])], 0.0)
     yield case(embedding, [f(10, 33), rng.integers(0, 10, 17).astype(np.int32)], lambda x, i: x[i], 0.0)
     yield case(read_back, [f(33)], lambda x: [x + 1, (x + 1) * 2])
