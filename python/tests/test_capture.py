@@ -1,5 +1,6 @@
 """Source, names and annotations as request fields."""
 import math
+import sys
 
 import intent
 import intent.language as I
@@ -167,3 +168,22 @@ def test_source_that_is_gone_or_changed():
         k._source = None
         with pytest.raises(intent.LanguageError, match=message):
             capture(k)
+
+
+@pytest.mark.parametrize("annotation, message, column, end", [
+    ('I.f33', "the language has no I.f33; did you mean I.f32?", 10, 15),
+    ('I.In[I.f32, ("M", -1)]', "I.In: an extent is not negative, got -1", 10, 32),
+    ('I.In[I.f32]', r"expected I.In[dtype, shape] or I.In[dtype, shape, I.constraints(...)], got I.f32", 10, 21),
+    ('I.Constexpr[list]', "I.Constexpr: expected int, float, bool, str or an I.Enum, got <class 'list'>", 10, 27),
+])
+def test_wrong_annotations_have_a_place(annotation, message, column, end):
+    with pytest.raises(intent.LanguageError) as caught:
+        kernel(f"x: {annotation}", "pass")
+    error = caught.value
+    assert error.message == message and error.line == 2 and error.source_line == f"def k(x: {annotation}):"
+    if sys.version_info >= (3, 11):
+        assert (error.column, error.end_column) == (column, end)
+
+
+def test_names_are_looked_up_as_python_does():
+    assert not hasattr(I, "nothing_such") and not hasattr(I, "__nothing_such__")

@@ -141,6 +141,15 @@ def test_ragged_groups():
     assert n.tolist() == [33, 30, 74]
 
 
+def test_mapped_groups_count_positions_of_their_relation():
+    k = kernel('x: I.In[I.f32, ("L",)], off: I.In[I.i32, ("G1",)], at: I.In[I.i32, ("K",)], y: I.Out[I.f32, ("G",)]',
+               "r = I.ragged(I.domain(y.shape[0]), I.domain(x.shape[0]), off, indices=at)\nfor g in I.parallel(r.outer):\n    y[g] = I.reduce.sum(x[I.members(r[g])], axis=0)")
+    x, off, at = np.arange(3, dtype=np.float32), np.array([0, 4, 7], np.int32), np.array([2, 2, 0, 1, 1, 2, 1], np.int32)
+    assert intent.interpret(k).run(x, off, at, shapes={"G": 2}).tolist() == [5, 4]
+    with pytest.raises(intent.LanguageError, match=r"subregion \[4:8\] does not lie within its source \[0:7\]"):
+        intent.interpret(k).run(x, np.array([0, 4, 8], np.int32), at, shapes={"G": 2})
+
+
 def test_buffers_hold_state():
     k = kernel('x: I.In[I.i32, ("N",)], y: I.Out[I.i32, (5,)]', "b = I.buffer((5,), I.i32, init=I.zeros((5,), I.i32))\nfor i in I.domain(x.shape[0]):\n    b[x[i] % 5] += 1\n    I.atomic.add(b, x[i] % 5, 10)\nI.store(b, 0, 3)\ny[:] = I.mutable_load(b, slice(None))".replace("I.mutable_load(b, slice(None))", "I.gather(b, index=I.domain(5))"))
     np.testing.assert_array_equal(intent.interpret(k).run(np.array([1, 6, 4], np.int32)), [3, 22, 0, 0, 11])

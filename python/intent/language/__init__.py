@@ -3,6 +3,10 @@
 Nothing here computes: the names carry signatures and documentation, and a kernel's source is compiled, not run. Calling an
 operation outside a kernel is a `LanguageError`.
 """
+import difflib as _difflib
+
+from intent.errors import LanguageError as _LanguageError
+from intent.language.intrinsic import wrong as _wrong
 from intent.language.types import (Constexpr, DType, Enum, In, InOut, Out, TypeVar, bf16, bool, constraints, dtype, f8e4m3fn, f8e5m2,
                                    f16, f32, f64, i8, i16, i32, i64, index, u8, u16, u32, u64)
 from intent.language.values import (LOG2E, abs, add, asin, assume_in_bounds, bitcast, cast, ceil, cos, domain, end, erf, erfc, exp,
@@ -14,3 +18,14 @@ from intent.language.structured import (arg_reduce, contract, cummax, cumprod, c
                                         scaled_contract, scaled_matmul, scan, sparse, sparse_contract, sparse_contract_2to4,
                                         sparse_matmul, vecmat)
 from intent.language.memory import (atomic, buffer, gather, mutable_load, random, scatter_reduce, scatter_unique, store)
+
+
+class _UnknownName(_LanguageError, AttributeError):
+    """A name that the language does not have, where Python itself looks it up."""
+
+
+def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    near = _difflib.get_close_matches(name, [known for known in globals() if not known.startswith("_")], n=1)
+    raise _wrong(f"the language has no I.{name}" + (f"; did you mean I.{near[0]}?" if near else ""), _UnknownName)

@@ -1,8 +1,7 @@
 """Element types, parameter annotations and compile-time types."""
 import enum
 
-from intent.errors import LanguageError
-from intent.language.intrinsic import ACTIVE
+from intent.language.intrinsic import ACTIVE, wrong
 
 
 class DType:
@@ -20,7 +19,7 @@ class DType:
         return dtype, (self.name,)
 
     def __call__(self, *args, **kwargs):
-        raise LanguageError(f"I.{self.name} is a dtype, not a function: write I.cast(value, I.{self.name})")
+        raise wrong(f"I.{self.name} is a dtype, not a function: write I.cast(value, I.{self.name})")
 
 
 bool = DType("bool")
@@ -37,7 +36,7 @@ def dtype(name):
     if isinstance(name, DType):
         return name
     if name not in _DTYPES:
-        raise LanguageError(f"no dtype is named {name!r}; expected one of {', '.join(_DTYPES)}")
+        raise wrong(f"no dtype is named {name!r}; expected one of {', '.join(_DTYPES)}")
     return _DTYPES[name]
 
 
@@ -51,12 +50,12 @@ class TypeVar:
 
     def __init__(self, name, *dtypes):
         if not isinstance(name, str) or not name.isidentifier():
-            raise LanguageError(f"expected an identifier as the name of a type variable, got {name!r}")
+            raise wrong(f"expected an identifier as the name of a type variable, got {name!r}")
         for d in dtypes:
             if not isinstance(d, DType):
-                raise LanguageError(f"type variable {name!r}: expected dtypes, got {d!r}")
+                raise wrong(f"type variable {name!r}: expected dtypes, got {d!r}")
         if len(set(dtypes)) != len(dtypes):
-            raise LanguageError(f"type variable {name!r}: a dtype is repeated")
+            raise wrong(f"type variable {name!r}: a dtype is repeated")
         self.name, self.dtypes = name, dtypes
 
     def __repr__(self):
@@ -80,11 +79,11 @@ def constraints(*, strides=None, alias=None, noalias=False):
     """
     if strides is not None and not (isinstance(strides, tuple) and all(
             s is None or isinstance(s, (int, str)) and not isinstance(s, _bool) for s in strides)):
-        raise LanguageError(f"strides: expected a tuple of ints, symbols and None, got {strides!r}")
+        raise wrong(f"strides: expected a tuple of ints, symbols and None, got {strides!r}")
     if alias is not None and not isinstance(alias, str):
-        raise LanguageError(f"alias: expected a group name, got {alias!r}")
+        raise wrong(f"alias: expected a group name, got {alias!r}")
     if not isinstance(noalias, _bool):
-        raise LanguageError(f"noalias: expected True or False, got {noalias!r}")
+        raise wrong(f"noalias: expected True or False, got {noalias!r}")
     return Constraints(strides, alias, noalias)
 
 
@@ -99,24 +98,24 @@ class View:
     def __init__(self, access, item):
         spelled = {"in": "In", "out": "Out", "inout": "InOut"}[access]
         if not isinstance(item, tuple) or len(item) not in (2, 3):
-            raise LanguageError(f"expected I.{spelled}[dtype, shape] or I.{spelled}[dtype, shape, I.constraints(...)], got {item!r}")
+            raise wrong(f"expected I.{spelled}[dtype, shape] or I.{spelled}[dtype, shape, I.constraints(...)], got {item!r}")
         element, shape = item[:2]
         if not isinstance(element, (DType, TypeVar)):
-            raise LanguageError(f"I.{spelled}: expected a dtype or a type variable, got {element!r}")
+            raise wrong(f"I.{spelled}: expected a dtype or a type variable, got {element!r}")
         if not isinstance(shape, tuple):
-            raise LanguageError(f"I.{spelled}: expected a shape tuple such as (\"M\", 128), got {shape!r}")
+            raise wrong(f"I.{spelled}: expected a shape tuple such as (\"M\", 128), got {shape!r}")
         for extent in shape:
             if isinstance(extent, _bool) or not isinstance(extent, (int, str)) or extent == "":
-                raise LanguageError(f"I.{spelled}: a shape item is an int or a symbol string, got {extent!r}")
+                raise wrong(f"I.{spelled}: a shape item is an int or a symbol string, got {extent!r}")
             if isinstance(extent, int) and extent < 0:
-                raise LanguageError(f"I.{spelled}: an extent is not negative, got {extent}")
+                raise wrong(f"I.{spelled}: an extent is not negative, got {extent}")
         if len(item) == 3 and not isinstance(item[2], Constraints):
-            raise LanguageError(f"I.{spelled}: expected I.constraints(...), got {item[2]!r}")
+            raise wrong(f"I.{spelled}: expected I.constraints(...), got {item[2]!r}")
         self.access, self.dtype, self.shape = access, element, shape
         self.constraints = item[2] if len(item) == 3 else Constraints(None, None, False)
         strides = self.constraints.strides
         if strides is not None and len(strides) != len(shape):
-            raise LanguageError(f"strides: expected one item per axis of rank {len(shape)}, got {strides!r}")
+            raise wrong(f"strides: expected one item per axis of rank {len(shape)}, got {strides!r}")
 
 
 class In:
@@ -159,7 +158,7 @@ class Constexpr:
     def __class_getitem__(cls, item):
         if item in (int, float, str, _bool) or isinstance(item, type) and issubclass(item, Enum):
             return ConstexprAnnotation(item)
-        raise LanguageError(f"I.Constexpr: expected int, float, bool, str or an I.Enum, got {item!r}")
+        raise wrong(f"I.Constexpr: expected int, float, bool, str or an I.Enum, got {item!r}")
 
 
 class Enum(enum.Enum):
@@ -171,7 +170,7 @@ class Enum(enum.Enum):
     def __eq__(self, other):
         if ACTIVE.get() is not None and type(other) is not type(self):
             what = f"enum member {other}" if isinstance(other, Enum) else type(other).__name__
-            raise LanguageError(f"an enum member is comparable within its own type only, got {self} and {what}")
+            raise wrong(f"an enum member is comparable within its own type only, got {self} and {what}")
         return self is other
 
     __hash__ = enum.Enum.__hash__
@@ -181,5 +180,5 @@ class Enum(enum.Enum):
         seen = {}
         for name, member in cls.__members__.items():
             if name != member.name:
-                raise LanguageError(f"enum {cls.__name__}: members {member.name} and {name} have one value, {member.value!r}")
+                raise wrong(f"enum {cls.__name__}: members {member.name} and {name} have one value, {member.value!r}")
             seen[name] = member

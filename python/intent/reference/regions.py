@@ -66,7 +66,7 @@ class Group:
 
 
 class Ragged:
-    """Groups over `members`: group g holds the members `offsets[g]..offsets[g + 1]`, or what `indices` maps them to."""
+    """Groups over `members`: group g holds the members `offsets[g]..offsets[g + 1]`, or what `indices` holds at those positions."""
 
     described = "a ragged axis"
 
@@ -77,8 +77,10 @@ class Ragged:
 
     def __getitem__(self, group):
         bounds = [run_time_index(self._offsets[at], "ragged offset") for at in (group, group + 1)]
-        region = self._members[bounds[0]:bounds[1]]
-        return region if self._indices is None else Group(self._indices[region].data.astype(np.int64))
+        if self._indices is None:
+            return self._members[bounds[0]:bounds[1]]
+        region = Domain(0, run_time_index(self._indices.shape[0], "extent"))[bounds[0]:bounds[1]]
+        return Group(self._indices[region].data.astype(np.int64))
 
 
 def _region(value, operation):
