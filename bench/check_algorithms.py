@@ -1,5 +1,5 @@
-"""The algorithms of python/tests/test_algorithms.py, against the reference, and the cases of test_sharing.py, against NumPy, on the
-visible CUDA device through Triton.
+"""The algorithms of python/tests/test_algorithms.py, against the reference, and the cases of test_sharing.py and
+test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
 `N passed, M failed`.
@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "tests")]
 import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
+import test_author_programs as programs  # noqa: E402
 import test_sharing as sharing  # noqa: E402
 
 
@@ -37,10 +38,25 @@ def shares(target, kernel, arguments, outputs, values):
     return True
 
 
+def matches(kernel, constexprs, arguments, wanted, tolerance):
+    compiled = intent.compile(kernel, "triton", constexprs=constexprs)
+    moved = [torch.from_numpy(np.ascontiguousarray(a)).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
+    result = compiled.run(*moved)
+    results = list(result) if isinstance(result, tuple) else [result] if result is not None else []
+    given = [p for p in compiled.metadata["params"] if p.get("access") != "out" or len(arguments) == len(compiled.metadata["params"])]
+    results += [a for a, p in zip(moved, given, strict=True) if p.get("access") == "inout"]
+    for actual, expected in zip(results, wanted, strict=True):
+        expected = np.asarray(expected, np.float64)
+        scale = np.abs(expected)[np.isfinite(expected)].max(initial=0.0)
+        np.testing.assert_allclose(actual.double().cpu().numpy(), expected, rtol=0, atol=max(tolerance, 1e-6) * scale)
+    return True
+
+
 def main():
     share, count = map(int, sys.argv[1:]) if len(sys.argv) == 3 else (0, 1)
     passed = failed = 0
-    cases = [(agrees, *pair) for pair in zip(algorithms.CASES, algorithms.NAMES)] + [(shares, *pair) for pair in zip(sharing.CASES, sharing.NAMES)]
+    cases = [(check, *pair) for check, module in ((agrees, algorithms), (shares, sharing), (matches, programs))
+             for pair in zip(module.CASES, module.NAMES)]
     for check, case, name in cases[share::count]:
         try:
             good = check(*case)

@@ -40,17 +40,18 @@ def test_checked_runs_find_nothing(block, tmp_path):
 
     for seed in range(block * 10, block * 10 + 10):
         program = grammar.program(seed)
-        kernel = execution.load(statements.source(program), tmp_path)
+        module = execution.load(statements.source(program), tmp_path)
+        kernel, bound = module.k, execution.bindings(program, module)
         try:
-            compiled = intent.compile(kernel, options=intent.CompileOptions(check=True))
+            compiled = intent.compile(kernel, **bound, options=intent.CompileOptions(check=True))
         except intent.TargetError:
             with pytest.raises(intent.TargetError):
-                intent.compile(kernel)
+                intent.compile(kernel, **bound)
             continue
         for number, known in enumerate(statements.check(program)):
             actual, wanted = execution.arguments(program, number), execution.arguments(program, number)
             compiled(*actual)
-            intent.interpret(kernel)(*wanted)
+            intent.interpret(kernel, seed=program.data_seed, **bound)(*wanted)
             assert execution.difference(program, actual, wanted, known) is None, f"seed {seed}, arguments {number}"
 
 

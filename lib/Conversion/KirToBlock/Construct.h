@@ -265,16 +265,16 @@ private:
   llvm::ArrayRef<mlir::Attribute> privates;
   mlir::OpBuilder builder;
   std::vector<std::unique_ptr<Scope>> scopes;
-  Scope *current = nullptr;                                    // where values go
-  Scope *innermost = nullptr;                                  // the scope under construction; `current` is it or an ancestor
-  DemandSet needed;                                            // every demand of the group
-  llvm::SmallVector<Demand> underway;                          // reductions of the traversals around
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers;            // of the kernel -> their workspace
+  Scope *current = nullptr;                         // where values go
+  Scope *innermost = nullptr;                       // the scope under construction; `current` is it or an ancestor
+  DemandSet needed;                                 // every demand of the group
+  llvm::SmallVector<Demand> underway;               // reductions of the traversals around
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
   std::vector<FenceSite> fenceSites;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<block::LoadOp, 2>> loadsOf; // of the kernel's reads
-  std::map<AxisId, mlir::Value> tileOf;                        // program axis -> which of its tiles this instance has
-  llvm::ArrayRef<Effect *> phase;                              // those that instances perform side by side
-  llvm::DenseMap<mlir::Value, mlir::Value> standIns;           // views -> what is added to in their place
+  std::map<AxisId, mlir::Value> tileOf;                                           // program axis -> which of its tiles this instance has
+  llvm::ArrayRef<Effect *> phase;                                                 // those that instances perform side by side
+  llvm::DenseMap<mlir::Value, mlir::Value> standIns;                              // views -> what is added to in their place
   std::map<Effect *, std::pair<mlir::Value, BinaryKind>> sums; // what has been added to a view before the effect starts it
   mlir::Value worker;                                          // which of the instances that share an axis out
   Real workers;                                                // how many

@@ -353,11 +353,6 @@ ArrayRef<Demand> Facts::children(const Demand &demand) {
   return it->second;
 }
 
-static void merge(AxisSet &into, AxisId id) {
-  auto *at = llvm::lower_bound(into, id);
-  if (at == into.end() || *at != id) into.insert(at, id);
-}
-
 const AxisSet &Facts::freeAxes(const Demand &demand) {
   auto it = freeOf.find(demand);
   if (it != freeOf.end()) return it->second;
@@ -430,44 +425,6 @@ AxisSet Facts::freeAxes(const Index *node) {
     for (AxisId id : freeAxes(leaf))
       merge(free, id);
   return free;
-}
-
-// The least sets that agree with each other: a carry varies over what its start and its next value do, carries that they use
-// included.
-void Facts::findCarriedAxes() {
-  SmallVector<Operation *> loops;
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!Carries::has(op)) return;
-    loops.push_back(op);
-    carriedOf[op].resize(Carries(op).size());
-  });
-  for (bool again = true; again;) {
-    again = false;
-    freeOf.clear(); // learned from sets that have grown since
-    for (Operation *op : loops) {
-      Carries loop(op);
-      for (unsigned i = 0; i < loop.size(); ++i) {
-        AxisSet all = carriedOf[op][i];
-        auto add = [&](Value v) {
-          for (AxisId id : freeAxes({v, isa<KirTensorType>(v.getType()) ? carryCoordinates(op, i) : Coordinates()}))
-            merge(all, id);
-        };
-        add(loop.inits()[i]);
-        add(loop.next(i));
-        if (auto repeat = dyn_cast<WhileOp>(op)) { // each lane stops for itself
-          add(repeat.getCondition().front().getTerminator()->getOperand(0));
-          for (const Condition &condition : conditionsAround(op))
-            add(condition.value);
-        }
-        llvm::erase(all, passClass(op));
-        for (AxisId id : carryAxes(op, i))
-          llvm::erase(all, find(id));
-        if (all == carriedOf[op][i]) continue;
-        carriedOf[op][i] = std::move(all);
-        again = true;
-      }
-    }
-  }
 }
 
 unsigned Facts::depth(const Demand &demand, AxisId id) {

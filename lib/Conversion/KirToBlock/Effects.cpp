@@ -40,8 +40,15 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
     for (Pending &p : stores)
       fenced |= needsFence(p.effect, site.accesses.emplace_back().second);
     if (fenced) FenceOp::create(builder, batch[0]->op->getLoc());
-    for (auto [p, place] : llvm::zip_equal(stores, site.accesses)) {
+    auto meet = [&](const Pending &a, const Pending &b) {
+      return viewOf(a.effect->op) == viewOf(b.effect->op) && !commute(a.effect->op, b.effect->op) &&
+             !facts.areDisjoint(facts.effectCoordinates(a.effect->op), facts.effectCoordinates(b.effect->op));
+    };
+    for (auto [i, p] : llvm::enumerate(stores)) {
       Operation *op = p.effect->op;
+      auto &place = site.accesses[i];
+      if (llvm::any_of(ArrayRef(stores).take_front(i), [&](const Pending &earlier) { return meet(earlier, p); }))
+        FenceOp::create(builder, op->getLoc()); // what it replaces, other lanes have stored
       Value value = align(p.value, p.at.axes, op->getLoc()), memory = memoryOf(viewOf(op));
       ArrayAttr coordinateAxes = alignment(p.at.coordinates, p.at.axes), validAxes = alignment(p.at.valid, p.at.axes);
       if (auto scatter = dyn_cast<kir::ScatterReduceOp>(op)) {

@@ -69,8 +69,12 @@ struct Effect {
   bool isLeaf() const { return isLeafEffect(op); }
 };
 
-/// A structured operation's demand: where its traversal belongs follows from `axes` and `reduced`.
-using AxisSet = llvm::SmallVector<AxisId, 6>; // sorted
+/// Classes in order.
+using AxisSet = llvm::SmallVector<AxisId, 6>;
+inline void merge(AxisSet &into, AxisId id) {
+  auto *at = llvm::lower_bound(into, id);
+  if (at == into.end() || *at != id) into.insert(at, id);
+}
 
 /// One access of a view, with its coordinates in terms of classes.
 struct Access {

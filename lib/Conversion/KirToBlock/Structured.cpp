@@ -399,7 +399,8 @@ bool Construction::awaitsUnderway(const Demand &demand) {
   DemandSet used;
   facts.reach(demand, used);
   return llvm::any_of(used.order, [&](const Demand &d) {
-    return llvm::any_of(underway, [&](const Demand &u) { return u.first.getDefiningOp() == d.first.getDefiningOp() && u.second == d.second; });
+    return llvm::any_of(underway,
+                        [&](const Demand &u) { return u.first.getDefiningOp() == d.first.getDefiningOp() && u.second == d.second; });
   });
 }
 
