@@ -17,7 +17,7 @@ SOURCES = ("lib/Frontend/*.cpp", "lib/Driver/Request.cpp", "lib/Dialect/*/IR/*.c
 
 def program_requests() -> list:
     """Captured requests of random programs."""
-    from generator.execution import load
+    from generator.execution import bindings, load
     from generator.grammar import program
     from generator.statements import source
     from intent import requests, targets
@@ -25,8 +25,10 @@ def program_requests() -> list:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, PROGRAMS + 1):
-            kernel = load(source(program(seed)), Path(folder))
-            fields = requests.from_kernel(kernel, {}, {})
+            drawn = program(seed)
+            module = load(source(drawn), Path(folder))
+            bound = bindings(drawn, module)
+            fields = requests.from_kernel(module.k, bound.get("constexprs"), bound.get("types"))
             request = requests.complete(fields, "source", targets.Target("triton", "sm_90"), requests.CompileOptions(), None)
             request.pop("tables")
             found.append(request)
