@@ -66,11 +66,13 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
   loop.getInductionVar().setLoc(named(id, cover.lanes ? "0" : "", loc));
   Value base = loop.getInductionVar();
   if (descending) base = binary(BinaryKind::Sub, real(last), real(base), named(id, cover.lanes ? "0" : "", loc)).value;
+  // What lies behind the end of the walk counts for no lane: it is not even read.
+  Real walked = range.end && members->axes.empty() ? real(range.end) : *members;
   Binding &chunk = scope->bindings[id];
   chunk.base = base;
   chunk.lanes = cover.lanes;
   chunk.most = *extent;
-  if (cover.lanes || !members->axes.empty()) chunk.extent = *members;
+  if (cover.lanes || !members->axes.empty()) chunk.extent = walked;
   for (AxisId member : facts.members(id)) // what starts where the chunk does
     if (facts.axis(member).kind == Axis::Folded) {
       Binding start;
@@ -86,10 +88,10 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
     inside.lanes = cover.lanes;
     inside.complete = true;
     scope->bindings[other] = inside;
-    FailureOr<Real> length = extentOf(other, loc);
-    if (failed(length)) return failure();
-    scope->bindings[other].extent = *length;
-    scope->bindings[other].most = ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes);
+    Value lanes = ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes);
+    Real left = binary(BinaryKind::Sub, walked, real(base), loc);
+    scope->bindings[other].extent = binary(BinaryKind::Minimum, real(lanes), left, loc);
+    scope->bindings[other].most = lanes;
   }
   carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
   return scope;
