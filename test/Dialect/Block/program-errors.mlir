@@ -236,3 +236,15 @@ block.kernel @k interface [] checks [] overlaps [] {
   // expected-error @below {{C9: parameter 'BM' is not declared by the program}}
   block.program @p privates [] workspaces [#block.workspace<"w", f32, [BM]>] parameters [] (%w: !block.view<f32, 1>) {}
 }
+
+// -----
+
+block.kernel @k interface [] checks [] overlaps [] {
+  block.program @p privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      // expected-error @below {{C13: only operations of the block and scf dialects stand in a program}}
+      %0 = kir.constant 0 : index : index
+    }
+  }
+}

@@ -96,3 +96,11 @@ kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"}, %n: index {kir.nam
 
 // expected-error @below {{region with 1 blocks}}
 kir.kernel @f(%x: !kir.view<f32, ["M"], in> {kir.name = "x"})
+
+// -----
+
+kir.kernel @k() {
+  // expected-error @below {{C7: only operations of the kir dialect stand in a kernel}}
+  %0 = block.constant 0 : index : index
+  kir.return
+}

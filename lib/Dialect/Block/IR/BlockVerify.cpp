@@ -101,6 +101,10 @@ LogicalResult ProgramOp::verifyRegions() {
       for (ExprAttr extent : space.getShape())
         if (failed(checkParameters(*this, extent))) return failure();
   WalkResult walked = walk([&](Operation *op) -> WalkResult {
+    if (!isa_and_nonnull<BlockDialect, scf::SCFDialect>(op->getDialect())) {
+      op->emitOpError("C13: only operations of the block and scf dialects stand in a program");
+      return WalkResult::interrupt();
+    }
     auto values = llvm::to_vector(op->getResultTypes());
     for (Region &region : op->getRegions())
       for (::mlir::Block &block : region)

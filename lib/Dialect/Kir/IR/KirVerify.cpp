@@ -87,7 +87,12 @@ LogicalResult KernelOp::verifyRegions() {
       for (StringAttr atom : extent.getAtoms())
         atoms.define(atom.getValue());
   }
-  return atoms.verify(getBody());
+  WalkResult own = getBody().walk([](Operation *op) {
+    if (isa_and_nonnull<KirDialect>(op->getDialect())) return WalkResult::advance();
+    op->emitOpError("C7: only operations of the kir dialect stand in a kernel");
+    return WalkResult::interrupt();
+  });
+  return own.wasInterrupted() ? failure() : atoms.verify(getBody());
 }
 
 LogicalResult IndicesOp::verify() {
