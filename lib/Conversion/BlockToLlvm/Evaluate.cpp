@@ -94,9 +94,10 @@ std::optional<Nest::Bound> Nest::bound(CompareOp compare, Axes axes, unsigned la
     return c ? std::optional(c->getSExtValue()) : std::nullopt;
   };
   std::optional<int64_t> xs = constant(x->step), ys = constant(y->step);
-  if (!xs || !ys || (*xs - *ys != 1 && *xs - *ys != -1)) return std::nullopt;
+  int64_t pace = 0;
+  if (!xs || !ys || llvm::SubOverflow(*xs, *ys, pace) || (pace != 1 && pace != -1)) return std::nullopt;
   // With x - y = base + i: i against y.base - x.base; with base - i, the mirror image.
-  bool rising = *xs - *ys == 1;
+  bool rising = pace == 1;
   LV limit = rising ? b.CreateSub(y->base, x->base) : b.CreateSub(x->base, y->base);
   LV after = b.CreateAdd(limit, cg.index(1));
   switch (compare.getPredicate()) {
