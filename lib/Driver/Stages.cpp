@@ -26,7 +26,7 @@ static LogicalResult simplify(Compilation &c) {
         pm.addPass(createCSEPass());
       })))
     return failure();
-  block::adoptConstants(*c.module);
+  block::adoptArithmetic(*c.module);
   return success();
 }
 

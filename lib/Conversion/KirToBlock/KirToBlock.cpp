@@ -235,7 +235,7 @@ LogicalResult convertKirToBlock(ModuleOp module, const KirToBlockOptions &option
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());
   if (failed(cleanup.run(module))) return failure();
-  block::adoptConstants(module);
+  block::adoptArithmetic(module);
   return success();
 }
 

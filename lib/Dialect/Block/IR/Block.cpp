@@ -261,11 +261,23 @@ Type fragmentOrScalar(Type element, ArrayRef<ExprAttr> extents) {
 
 Type withElement(Type type, Type element) { return fragmentOrScalar(element, extentsOf(type)); }
 
-void adoptConstants(Operation *root) {
-  root->walk([](arith::ConstantOp op) {
+void adoptArithmetic(Operation *root) {
+  root->walk([](Operation *op) {
     OpBuilder builder(op);
-    op.replaceAllUsesWith(ConstantOp::create(builder, op.getLoc(), op.getType(), op.getValue()).getResult());
-    op.erase();
+    Location loc = op->getLoc();
+    auto both = [&](BinaryKind kind) -> Value {
+      return BinaryOp::create(builder, loc, op->getResult(0).getType(), kind, op->getOperand(0), op->getOperand(1), false, false);
+    };
+    Value adopted;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) adopted = ConstantOp::create(builder, loc, constant.getType(), constant.getValue());
+    else if (auto select = dyn_cast<arith::SelectOp>(op))
+      adopted = SelectOp::create(builder, loc, select.getType(), select.getCondition(), select.getTrueValue(), select.getFalseValue());
+    else if (isa<arith::AndIOp>(op)) adopted = both(BinaryKind::And);
+    else if (isa<arith::OrIOp>(op)) adopted = both(BinaryKind::Or);
+    else if (isa<arith::XOrIOp>(op)) adopted = both(BinaryKind::Xor);
+    if (!adopted) return;
+    op->getResult(0).replaceAllUsesWith(adopted);
+    op->erase();
   });
 }
 

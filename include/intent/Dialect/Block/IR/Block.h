@@ -38,8 +38,8 @@ mlir::Type withElement(mlir::Type type, mlir::Type element);
 /// A fragment type, or the element itself when there are no extents.
 mlir::Type fragmentOrScalar(mlir::Type element, llvm::ArrayRef<ExprAttr> extents);
 
-/// Canonicalisation of control leaves constants of the arith dialect: they become constants of this one.
-void adoptConstants(mlir::Operation *root);
+/// Canonicalisation of control leaves constants and choices of the arith dialect: they become operations of this one.
+void adoptArithmetic(mlir::Operation *root);
 
 /// The combine of a one-component reduce if its region is a single element-wise operation on both
 /// arguments in order: what a provider may print as its native sum, product, maximum...
