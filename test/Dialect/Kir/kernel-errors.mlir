@@ -104,3 +104,26 @@ kir.kernel @k() {
   %0 = block.constant 0 : index : index
   kir.return
 }
+
+// -----
+
+kir.kernel @k(%x: !kir.view<f32, ["N"], inout> {kir.name = "x"}, %t: i1 {kir.name = "t"}) {
+  %c0 = kir.constant 0 : index : index
+  %c1 = kir.constant 1 : index : index
+  %zero = kir.constant 0.0 : f32 : f32
+  %N = kir.extent <"N">
+  %n = kir.domain %c0 to %N step %c1 : !kir.domain<"N">
+  %v = kir.read %x[%n : !kir.domain<"N">] : !kir.view<f32, ["N"], inout> -> !kir.tensor<f32, ["N"]>
+  %s = kir.reduce(%v) identity(%zero) axes [0] {
+  ^bb0(%a: f32, %b: f32):
+    kir.if %t {
+      // expected-error @below {{C8: the regions of 'kir.reduce' have no effects}}
+      kir.write %a to %x[%c0 : index] : f32, !kir.view<f32, ["N"], inout>
+      kir.yield
+    } else {
+      kir.yield
+    }
+    kir.yield %a : f32
+  } : (!kir.tensor<f32, ["N"]>) -> (f32) identities (f32)
+  kir.return
+}

@@ -88,9 +88,16 @@ LogicalResult KernelOp::verifyRegions() {
         atoms.define(atom.getValue());
   }
   WalkResult own = getBody().walk([](Operation *op) {
-    if (isa_and_nonnull<KirDialect>(op->getDialect())) return WalkResult::advance();
-    op->emitOpError("C7: only operations of the kir dialect stand in a kernel");
-    return WalkResult::interrupt();
+    auto refused = [&](const Twine &why) {
+      op->emitOpError(why);
+      return WalkResult::interrupt();
+    };
+    if (!isa_and_nonnull<KirDialect>(op->getDialect())) return refused("C7: only operations of the kir dialect stand in a kernel");
+    bool acts = isa<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, BufferOp, ParallelOp>(op);
+    for (Operation *around = op->getParentOp(); acts && !isa<KernelOp>(around); around = around->getParentOp())
+      if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(around))
+        return refused("C8: the regions of '" + around->getName().getStringRef() + "' have no effects");
+    return WalkResult::advance();
   });
   return own.wasInterrupted() ? failure() : atoms.verify(getBody());
 }
