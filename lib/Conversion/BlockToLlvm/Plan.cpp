@@ -384,12 +384,14 @@ std::optional<int64_t> Plan::computeStep(Value value, unsigned axis) const {
     std::optional<int64_t> lhs = step(binary.getLhs(), axis), rhs = step(binary.getRhs(), axis);
     if (!lhs || !rhs) return std::nullopt;
     if (*lhs == 0 && *rhs == 0) return 0;
+    int64_t result = 0;
+    auto unless = [&](bool overflow) { return overflow ? std::nullopt : std::optional(result); };
     switch (binary.getKind()) {
-    case BinaryKind::Add: return *lhs + *rhs;
-    case BinaryKind::Sub: return *lhs - *rhs;
+    case BinaryKind::Add: return unless(llvm::AddOverflow(*lhs, *rhs, result));
+    case BinaryKind::Sub: return unless(llvm::SubOverflow(*lhs, *rhs, result));
     case BinaryKind::Mul:
-      if (std::optional<int64_t> factor = constantInt(binary.getRhs())) return *lhs * *factor;
-      if (std::optional<int64_t> factor = constantInt(binary.getLhs())) return *rhs * *factor;
+      if (std::optional<int64_t> factor = constantInt(binary.getRhs())) return unless(llvm::MulOverflow(*lhs, *factor, result));
+      if (std::optional<int64_t> factor = constantInt(binary.getLhs())) return unless(llvm::MulOverflow(*rhs, *factor, result));
       return std::nullopt;
     default: return std::nullopt;
     }
@@ -408,7 +410,8 @@ std::optional<int64_t> Plan::accessStep(Value view, ValueRange coordinates, Arra
     if (!change) return std::nullopt;
     if (*change == 0) continue;
     if (!facts.strides[i]) return std::nullopt;
-    total += *change * *facts.strides[i];
+    int64_t distance = 0;
+    if (llvm::MulOverflow(*change, *facts.strides[i], distance) || llvm::AddOverflow(total, distance, total)) return std::nullopt;
   }
   return total;
 }

@@ -72,6 +72,13 @@ ArrayRef<ExtentAttr> effectShape(Operation *op) {
   return shapeOf(valuesOf(op)[0].getType());
 }
 
+void forEachCaptured(Region &region, llvm::function_ref<void(Value)> visit) {
+  region.walk([&](Operation *inner) {
+    for (Value value : inner->getOperands())
+      if (!region.isAncestor(value.getParentRegion())) visit(value);
+  });
+}
+
 bool commute(Operation *a, Operation *b) {
   auto isAtomic = [](Operation *op) { return isa<AtomicOp, CompareExchangeOp>(op); };
   if (isAtomic(a) && isAtomic(b)) return true;

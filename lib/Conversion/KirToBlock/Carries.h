@@ -46,6 +46,9 @@ llvm::ArrayRef<kir::ExtentAttr> effectShape(mlir::Operation *op);
 /// True if any order of the two leaves the same in memory.
 bool commute(mlir::Operation *a, mlir::Operation *b);
 
+/// Calls `visit` on what a region uses of the values around it.
+void forEachCaptured(mlir::Region &region, llvm::function_ref<void(mlir::Value)> visit);
+
 /// Operations that combine the members of axes of their own.
 inline bool isReduction(mlir::Operation *op) { return mlir::isa<kir::ReduceOp, kir::ContractOp>(op); }
 

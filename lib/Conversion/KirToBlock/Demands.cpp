@@ -216,10 +216,7 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
   auto combineOperands = [&](Region &combine, ValueRange captures, ArrayRef<const Index *> kept) {
     for (Value v : captures)
       pull(v, kept);
-    combine.walk([&](Operation *inner) { // captured scalars
-      for (Value v : inner->getOperands())
-        if (!combine.isAncestor(v.getParentRegion())) pull(v, {});
-    });
+    forEachCaptured(combine, [&](Value scalar) { pull(scalar, {}); });
   };
   Operation *op = value.getDefiningOp();
   llvm::TypeSwitch<Operation *>(op)

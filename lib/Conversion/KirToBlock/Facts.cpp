@@ -188,6 +188,8 @@ void Facts::collectRoots(Effect &effect) {
       leaves(node);
     for (Value value : valuesOf(effect.op))
       pull(value, ownCoordinates(effect.op));
+    for (Region &combine : effect.op->getRegions())
+      forEachCaptured(combine, [&](Value scalar) { pull(scalar, {}); });
     return;
   }
   Carries loop(effect.op);
