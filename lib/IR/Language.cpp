@@ -118,4 +118,10 @@ TypedAttr integerConstant(Type type, int64_t value) {
 
 TypedAttr floatConstant(Type type, double value) { return FloatAttr::get(type, value); }
 
+TypedAttr zeroConstant(Type type) { return isa<FloatType>(type) ? floatConstant(type, 0.0) : integerConstant(type, 0); }
+
+bool keepsZero(BinaryKind kind) {
+  return llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::And, BinaryKind::Or, BinaryKind::Xor}, kind);
+}
+
 } // namespace intent

@@ -297,11 +297,5 @@ std::string mutate(StringRef text, const Donors &donors, Random &random) {
 } // namespace
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
-  static Donors donors;
-  Random random(seed);
-  StringRef text(reinterpret_cast<const char *>(data), size);
-  donors.add(text);
-  if (size == 0 || below(random, 32) == 0) return LLVMFuzzerMutate(data, size, most);
-  size_t made = place(mutate(text, donors, random), data, most);
-  return made ? made : LLVMFuzzerMutate(data, size, most);
+  return mutateInput(data, size, most, seed, mutate);
 }

@@ -14,10 +14,17 @@ void Donors::add(StringRef text) {
   else texts[next++ % most] = text.str();
 }
 
-size_t intent::fuzz::place(StringRef text, uint8_t *data, size_t most) {
-  if (text.size() > most) return 0;
-  std::memcpy(data, text.data(), text.size());
-  return text.size();
+size_t intent::fuzz::mutateInput(uint8_t *data, size_t size, size_t most, unsigned seed,
+                                 function_ref<std::string(StringRef, const Donors &, Random &)> mutate) {
+  static Donors donors;
+  Random random(seed);
+  StringRef text(reinterpret_cast<const char *>(data), size);
+  donors.add(text);
+  if (size == 0 || below(random, 32) == 0) return LLVMFuzzerMutate(data, size, most);
+  std::string made = mutate(text, donors, random);
+  if (made.empty() || made.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, made.data(), made.size());
+  return made.size();
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #ifndef INTENT_TOOLS_FUZZ_TOKENS_H
 #define INTENT_TOOLS_FUZZ_TOKENS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <random>
 #include <string>
@@ -32,8 +33,10 @@ private:
 /// The text with a few changes of its tokens and lines; `donors` has one text or more.
 std::string mutateTokens(llvm::StringRef text, const Donors &donors, Random &random);
 
-/// Copies a mutated text to libFuzzer's buffer. Gives its size, or 0 if there is no room for it.
-size_t place(llvm::StringRef text, uint8_t *data, size_t most);
+/// libFuzzer's step on an input of one process: `mutate` changes its text, where that has room; else, and now and then, libFuzzer
+/// changes its bytes. Gives the new size.
+size_t mutateInput(uint8_t *data, size_t size, size_t most, unsigned seed,
+                   llvm::function_ref<std::string(llvm::StringRef, const Donors &, Random &)> mutate);
 
 } // namespace intent::fuzz
 

@@ -36,6 +36,10 @@ unsigned storageBytes(mlir::Type type);
 /// The attribute of an integer or float constant of a scalar type. The value must be representable.
 mlir::TypedAttr integerConstant(mlir::Type type, int64_t value);
 mlir::TypedAttr floatConstant(mlir::Type type, double value);
+mlir::TypedAttr zeroConstant(mlir::Type type);
+
+/// True if the function makes zero of zeros.
+bool keepsZero(BinaryKind kind);
 
 } // namespace intent
 

@@ -39,13 +39,6 @@ void unite(Conjuncts &into, const Conjuncts &from) {
     if (!llvm::is_contained(into, c)) into.push_back(c);
 }
 
-SmallVector<unsigned, 4> axisList(ArrayAttr lists, unsigned i) {
-  SmallVector<unsigned, 4> axes;
-  for (Attribute axis : cast<ArrayAttr>(lists[i]))
-    axes.push_back(cast<IntegerAttr>(axis).getInt());
-  return axes;
-}
-
 Conjuncts conjunctsOf(Value mask, ArrayRef<unsigned> axes) {
   Conjuncts result, seen;
   Conjuncts work{{mask, SmallVector<unsigned, 2>(axes.begin(), axes.end())}};
@@ -194,8 +187,7 @@ static bool isPositiveZero(Attribute value) {
 static bool keepsZero(Operation *op) {
   if (isa<BroadcastOp, TransposeOp, FmaOp>(op)) return true;
   auto binary = dyn_cast<BinaryOp>(op);
-  return binary && llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::And, BinaryKind::Or, BinaryKind::Xor},
-                                      binary.getKind());
+  return binary && intent::keepsZero(binary.getKind());
 }
 
 std::optional<MaskedConstant> Plan::maskedConstant(Value value) {

@@ -34,9 +34,6 @@ Conjuncts intersection(const Conjuncts &a, const Conjuncts &b);
 void unite(Conjuncts &into, const Conjuncts &from);
 llvm::SmallVector<unsigned, 4> identityAxes(unsigned rank);
 
-/// The axis list `i` of a `coordinate_axes` or `valid_axes` attribute.
-llvm::SmallVector<unsigned, 4> axisList(mlir::ArrayAttr lists, unsigned i);
-
 /// The conjuncts of a mask that lies on `axes`: `and` and broadcasts are looked through.
 Conjuncts conjunctsOf(Value mask, llvm::ArrayRef<unsigned> axes);
 Conjuncts conjunctsOf(mlir::ValueRange validity, mlir::ArrayAttr axes, llvm::ArrayRef<unsigned> outer);

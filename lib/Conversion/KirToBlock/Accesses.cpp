@@ -121,15 +121,8 @@ void Construction::finish(Accessed &access, ArrayRef<Real> others, Location loc)
   access.axes = unite(all);
 }
 
-static SmallVector<Value> valuesOf(ArrayRef<Real> reals) {
-  SmallVector<Value> values;
-  for (const Real &real : reals)
-    values.push_back(real.value);
-  return values;
-}
-
 FailureOr<Real> Construction::loadAt(Value memory, Type element, const Accessed &at, Location loc) {
-  TypedAttr zero = isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0);
+  TypedAttr zero = zeroConstant(element);
   Real fill = constant(zero, loc), result;
   result.axes = at.axes;
   result.value = LoadOp::create(builder, loc, fragmentOrScalar(element, extents(at.axes)), memory, valuesOf(at.coordinates),
@@ -137,6 +130,11 @@ FailureOr<Real> Construction::loadAt(Value memory, Type element, const Accessed 
   for (AxisId id : at.axes)
     if (!at.wider.count(id)) result.zero.insert(id);
   return result;
+}
+
+StoreOp Construction::storeAt(Value memory, const Real &value, const Accessed &at, Location loc) {
+  return StoreOp::create(builder, loc, align(value, at.axes, loc), memory, valuesOf(at.coordinates), valuesOf(at.valid),
+                         alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
 }
 
 FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coordinates) {

@@ -16,6 +16,17 @@ struct Real {
   bool isZeroAlong(AxisId id) const { return allZero || zero.count(id); }
 };
 
+/// A value without lanes.
+inline Real scalar(mlir::Value value) {
+  Real real;
+  real.value = value;
+  return real;
+}
+
+inline llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<Real> reals) {
+  return llvm::map_to_vector(reals, [](const Real &real) { return real.value; });
+}
+
 /// A scan or region scan that a loop carries: its prefixes or states before and after the loop's members.
 struct Running {
   Demand demand; // of the scan's first result, or the region scan's first output
@@ -125,6 +136,7 @@ private:
   mlir::LogicalResult whereMade(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates, Reals &valid);
   void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
+  block::StoreOp storeAt(mlir::Value memory, const Real &value, const Accessed &at, mlir::Location loc);
 
   //===- values at other coordinates ------------------------------------------------------------------===//
   /// What `own` holds at its own axes, read where `asked` asks.
@@ -183,6 +195,7 @@ private:
   /// Fills the combine region of a block operation over scalars.
   mlir::LogicalResult fillCombine(mlir::Region &into, mlir::Region &from, llvm::ArrayRef<Real> identities, const Captured &captured,
                                   mlir::Location loc);
+  void fillCombine(mlir::Region &into, BinaryKind kind, mlir::Type element, mlir::Location loc);
   mlir::FailureOr<Reals> identityReals(mlir::ValueRange identities, mlir::Location loc);
   mlir::FailureOr<Reals> reduceLanes(kir::ReduceOp op, Reals values, llvm::ArrayRef<Real> identities, AxisId id, const Captured &captured);
   mlir::FailureOr<Real> multiply(kir::ContractOp op, Real lhs, Real rhs, const Real &accumulator);

@@ -193,10 +193,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   for (Effect *effect : g.effects)
     forEachLeaf(effect, [&](Effect *write) {
       SmallVector<AxisId> free;
-      for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(write->parallel), facts.axesOf(write->op)})
-        for (AxisId id : own)
-          if (AxisId c = facts.find(id); !llvm::is_contained(g.program, c) && !g.reduced.contains(c) && c != g.lhsFree && c != g.rhsFree)
-            free.push_back(c);
+      for (AxisId c : facts.axesOf(write))
+        if (!llvm::is_contained(g.program, c) && !g.reduced.contains(c) && c != g.lhsFree && c != g.rhsFree) free.push_back(c);
       keepInnermost(free);
     });
   auto variesOverLanes = [&](AxisId id) {

@@ -310,6 +310,14 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
   return out;
 }
 
+SmallVector<AxisId> Facts::axesOf(const Effect *effect) const {
+  SmallVector<AxisId> own(effect->parallel);
+  llvm::append_range(own, axesOf(effect->op));
+  for (AxisId &id : own)
+    id = find(id);
+  return own;
+}
+
 SmallVector<AxisId> Facts::loopsAround(Operation *op) const {
   SmallVector<AxisId> around;
   for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())

@@ -33,7 +33,6 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
     Accessed at;
   };
   SmallVector<Pending, 0> stores;
-  auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   auto flush = [&]() -> LogicalResult {
     FenceSite site;
     bool fenced = false;
@@ -58,7 +57,7 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
         FailureOr<Captured> captured = capturedBy(scatter.getCombine(), {}, {});
         if (failed(captured)) return failure();
         Type type = elementType(value.getType());
-        Real element = constant(isa<FloatType>(type) ? floatConstant(type, 0.0) : integerConstant(type, 0), op->getLoc());
+        Real element = constant(zeroConstant(type), op->getLoc());
         if (failed(fillCombine(combined.getCombine(), scatter.getCombine(), {element}, *captured, op->getLoc()))) return failure();
         continue;
       }
@@ -110,15 +109,13 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
   if (!effect->conditions.empty()) active.push_back(*holds);
   if (std::optional<Real> running = activity(loc)) active.push_back(*running);
   llvm::append_range(others, active);
-  AxisSet axes;
-  for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
-    for (AxisId id : own) { // even where nothing about it varies
-      axes.push_back(facts.find(id));
-      FailureOr<Real> at = realiseIndex(facts.position(id), loc);
-      if (failed(at)) return failure();
-      if (isa<kir::WriteOp>(effect->op)) continue;
-      others.push_back(*at);
-    }
+  AxisSet axes(facts.axesOf(effect));
+  for (AxisId id : axes) { // even where nothing about it varies
+    FailureOr<Real> at = realiseIndex(facts.position(id), loc);
+    if (failed(at)) return failure();
+    if (isa<kir::WriteOp>(effect->op)) continue;
+    others.push_back(*at);
+  }
   FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), &axes, others, loc);
   if (failed(accessed)) return failure();
   llvm::append_range(accessed->valid, active);
@@ -132,7 +129,6 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   if (failed(values)) return failure();
   FailureOr<Accessed> at = activeAccess(effect, *values);
   if (failed(at)) return failure();
-  auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   Value memory = memoryOf(viewOf(op));
   ArrayAttr coordinateAxes = alignment(at->coordinates, at->axes), validAxes = alignment(at->valid, at->axes);
   FenceSite site;
@@ -168,8 +164,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   auto atomic = cast<kir::AtomicOp>(op);
   Real value;
   Type element = kir::elementType(viewOf(op).getType());
-  value = values->empty() ? constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc)
-                          : values->front();
+  value = values->empty() ? constant(zeroConstant(element), loc) : values->front();
   Value operand = align(value, at->axes, loc);
   Value old = AtomicOp::create(builder, loc, operand.getType(), atomic.getKind(), atomic.getOrder(), operand, memory,
                                valuesOf(at->coordinates), valuesOf(at->valid), coordinateAxes, validAxes);

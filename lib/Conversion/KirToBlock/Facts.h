@@ -105,6 +105,8 @@ public:
   /// Axes of `op`: an effect's index axes, reduced axes, parallel axes, the scanned axis, the one axis of a loop; of
   /// a fold its axis and that of its chunks, of a region scan behind them one position in a slice per output.
   llvm::ArrayRef<AxisId> axesOf(mlir::Operation *op) const;
+  /// The classes that an effect is done along: those of the parallel loops around it, then its own.
+  llvm::SmallVector<AxisId> axesOf(const Effect *effect) const;
   /// Axes of carry `i`.
   llvm::ArrayRef<AxisId> carryAxes(mlir::Operation *loop, unsigned i) const;
   /// The positions of a carry's axes.

@@ -14,10 +14,7 @@ namespace intent::conversion {
 static bool meetsItself(Facts &facts, Effect *effect) {
   Access access{effect->op, viewOf(effect->op), facts.effectCoordinates(effect->op), true, effect};
   if (meetOnlyInOnePass(facts, access, access, effect->op) || commute(effect->op, effect->op)) return false;
-  for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
-    for (AxisId id : own)
-      if (!meetOnlyAtOnePosition(facts, access, access, facts.find(id))) return true;
-  return false;
+  return llvm::any_of(facts.axesOf(effect), [&](AxisId id) { return !meetOnlyAtOnePosition(facts, access, access, id); });
 }
 
 // Whether an effect may touch what the instance's other accesses have touched. Reads of just its elements that it may

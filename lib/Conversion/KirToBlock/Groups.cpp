@@ -104,14 +104,7 @@ bool areIterations(Facts &facts, const Effect *a, const Effect *b, AxisId id) {
 static SmallVector<SmallVector<AxisId>> leafAxes(Facts &facts, ArrayRef<Effect *> effects) {
   SmallVector<SmallVector<AxisId>> all;
   for (Effect *effect : effects)
-    forEachLeaf(effect, [&](Effect *write) {
-      SmallVector<AxisId> own;
-      for (AxisId id : write->parallel)
-        own.push_back(facts.find(id));
-      for (AxisId id : facts.axesOf(write->op))
-        own.push_back(facts.find(id));
-      all.push_back(own);
-    });
+    forEachLeaf(effect, [&](Effect *write) { all.push_back(facts.axesOf(write)); });
   return all;
 }
 

@@ -17,12 +17,7 @@ bool isPartial(Facts &facts, const Demand &demand, AxisId split) {
   return op && isReduction(op) && llvm::any_of(facts.axesOf(op), [&](AxisId id) { return facts.find(id) == split; });
 }
 
-bool hasAxis(Facts &facts, Effect *effect, AxisId split) {
-  for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
-    for (AxisId id : own)
-      if (facts.find(id) == split) return true;
-  return false;
-}
+bool hasAxis(Facts &facts, Effect *effect, AxisId split) { return llvm::is_contained(facts.axesOf(effect), split); }
 
 // What an effect adds to its view with, where the order does not matter, nothing asks for the sum so far and zero is neutral.
 static std::optional<BinaryKind> addsWith(Effect *effect) {
@@ -136,9 +131,8 @@ std::optional<AxisId> splitAxis(Facts &facts, const GroupFacts &g) {
   llvm::SetVector<AxisId> candidates(g.reduced);
   for (Effect *effect : g.effects)
     if (effect->isLeaf() && addsWith(effect))
-      for (ArrayRef<AxisId> own : {ArrayRef<AxisId>(effect->parallel), facts.axesOf(effect->op)})
-        for (AxisId id : own)
-          if (!llvm::is_contained(g.program, facts.find(id))) candidates.insert(facts.find(id));
+      for (AxisId id : facts.axesOf(effect))
+        if (!llvm::is_contained(g.program, id)) candidates.insert(id);
   std::optional<AxisId> found;
   for (AxisId id : candidates) {
     if (!maySplit(facts, g, id)) continue;
@@ -150,12 +144,6 @@ std::optional<AxisId> splitAxis(Facts &facts, const GroupFacts &g) {
 }
 
 //===- construction ------------------------------------------------------------------------------------===//
-
-static Real scalar(Value value) {
-  Real real;
-  real.value = value;
-  return real;
-}
 
 // Each instance stores its part and draws a ticket of its cell; the last to arrive sees what all others stored before theirs,
 // and goes on: to the next level of a tree with the cell's part, at the top to what finishes.
@@ -250,13 +238,11 @@ LogicalResult Construction::handOver() {
 
 // What the view starts with and what has been added, whose memory is zero again afterwards.
 FailureOr<Real> Construction::takeSum(Value memory, BinaryKind kind, const Real &start, const Accessed &at, Location loc) {
-  auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
   Type element = cast<block::ViewType>(memory.getType()).getElement();
   FailureOr<Real> sum = loadAt(memory, element, at, loc);
   if (failed(sum)) return failure();
-  Real zero = constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc);
-  StoreOp::create(builder, loc, align(zero, at.axes, loc), memory, valuesOf(at.coordinates), valuesOf(at.valid),
-                  alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
+  Real zero = constant(zeroConstant(element), loc);
+  storeAt(memory, zero, at, loc);
   return binary(kind, start, *sum, loc);
 }
 
@@ -293,9 +279,7 @@ FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand, 
       at.coordinates.push_back(*real);
     }
     finish(at, {*value}, loc);
-    auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
-    StoreOp::create(builder, loc, align(*value, at.axes, loc), slots.memory, valuesOf(at.coordinates), valuesOf(at.valid),
-                    alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
+    storeAt(slots.memory, *value, at, loc);
     return success();
   };
   if (failed(traverse({}, unbound, {demand}, body, loc))) return failure();

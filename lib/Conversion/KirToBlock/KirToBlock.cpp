@@ -103,11 +103,7 @@ private:
       }
       if (!touches) continue;
       if (!effect->isLeaf()) return Overlap::Disjoint; // iterations of an ordered loop would meet
-      SmallVector<AxisId> axes;
-      for (AxisId id : effect->parallel)
-        axes.push_back(facts.find(id));
-      for (AxisId id : facts.axesOf(effect->op))
-        axes.push_back(facts.find(id));
+      SmallVector<AxisId> axes = facts.axesOf(effect);
       if (!first && axes != own) return Overlap::Disjoint;
       own = axes;
       first = false;

@@ -83,11 +83,11 @@ ExprAttr Facts::launchExpr(const Index *node) {
     ExprAttr term = operand(inner);
     if (!term) return {};
     int64_t coefficient = linear ? node->coefficients[i] : 1;
-    if (linear && (coefficient == INT64_MIN)) return {};
-    int64_t magnitude = coefficient < 0 ? -coefficient : coefficient;
+    bool subtract = coefficient < 0 && coefficient != INT64_MIN;
+    int64_t magnitude = subtract ? -coefficient : coefficient;
     if (magnitude != 1) term = ExprAttr::apply(ExprKind::Mul, {ExprAttr::constant(context, magnitude), term});
     if (!result) result = linear ? ExprAttr::constant(context, node->constant) : ExprAttr::constant(context, 1);
-    result = ExprAttr::apply(!linear ? ExprKind::Mul : coefficient < 0 ? ExprKind::Sub : ExprKind::Add, {result, term});
+    result = ExprAttr::apply(!linear ? ExprKind::Mul : subtract ? ExprKind::Sub : ExprKind::Add, {result, term});
   }
   return result;
 }
@@ -95,21 +95,7 @@ ExprAttr Facts::launchExpr(const Index *node) {
 ExprAttr Facts::launchExpr(ExtentAttr extent) {
   auto [it, fresh] = launchExprs.try_emplace(extent);
   if (!fresh) return it->second;
-  ExprAttr sum = ExprAttr::constant(kernel.getContext(), 0);
-  for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
-    ExprAttr product;
-    for (Attribute atom : monomial) {
-      ExprAttr symbol = launchExpr(index.extent(ExtentAttr::atom(kernel.getContext(), cast<StringAttr>(atom).getValue())));
-      if (!symbol) return {};
-      product = product ? ExprAttr::apply(ExprKind::Mul, {product, symbol}) : symbol;
-    }
-    bool subtract = coefficient < 0 && coefficient != INT64_MIN;
-    int64_t magnitude = subtract ? -coefficient : coefficient;
-    if (!product) product = ExprAttr::constant(kernel.getContext(), magnitude);
-    else product = ExprAttr::apply(ExprKind::Mul, {ExprAttr::constant(kernel.getContext(), magnitude), product});
-    sum = ExprAttr::apply(subtract ? ExprKind::Sub : ExprKind::Add, {sum, product});
-  }
-  return launchExprs[extent] = sum;
+  return launchExprs[extent] = launchExpr(index.extent(extent));
 }
 
 std::optional<ExtentAttr> Facts::launchBound(ExtentAttr extent) {

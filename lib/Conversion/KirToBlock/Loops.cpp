@@ -42,22 +42,18 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
   FailureOr<Real> members = extentOf(id, loc);
   FailureOr<Value> extent = extentValue(id, loc);
   if (failed(members) || failed(extent)) return failure();
-  auto real = [](Value value) {
-    Real r;
-    r.value = value;
-    return r;
-  };
   Value zero = indexConstant(0, loc).value;
   Value step = cover.lanes ? ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes).getResult() : indexConstant(1, loc).value;
   Value last; // the first position of the last chunk
   if (descending) {
-    Real final = binary(BinaryKind::Sub, real(*extent), indexConstant(1, loc), loc);
-    last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, real(step), loc), real(step), loc).value : final.value;
+    Real final = binary(BinaryKind::Sub, scalar(*extent), indexConstant(1, loc), loc);
+    last = cover.lanes ? binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, final, scalar(step), loc), scalar(step), loc).value
+                       : final.value;
   }
   Value first = range.first ? range.first : zero, stride = step, end = range.end ? range.end : *extent;
   if (id == group.split) { // every so many chunks are this instance's
-    first = binary(BinaryKind::Mul, real(worker), real(step), loc).value;
-    stride = binary(BinaryKind::Mul, workers, real(step), loc).value;
+    first = binary(BinaryKind::Mul, scalar(worker), scalar(step), loc).value;
+    stride = binary(BinaryKind::Mul, workers, scalar(step), loc).value;
   }
   auto loop = scf::ForOp::create(builder, named(id, "", loc), first, end, stride, carries);
   ::mlir::Block *body = loop.getBody();
@@ -65,9 +61,9 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
   Scope *scope = addScope(body, loop);
   loop.getInductionVar().setLoc(named(id, cover.lanes ? "0" : "", loc));
   Value base = loop.getInductionVar();
-  if (descending) base = binary(BinaryKind::Sub, real(last), real(base), named(id, cover.lanes ? "0" : "", loc)).value;
+  if (descending) base = binary(BinaryKind::Sub, scalar(last), scalar(base), named(id, cover.lanes ? "0" : "", loc)).value;
   // What lies behind the end of the walk counts for no lane: it is not even read.
-  Real walked = range.end && members->axes.empty() ? real(range.end) : *members;
+  Real walked = range.end && members->axes.empty() ? scalar(range.end) : *members;
   Binding &chunk = scope->bindings[id];
   chunk.base = base;
   chunk.lanes = cover.lanes;
@@ -89,8 +85,8 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
     inside.complete = true;
     scope->bindings[other] = inside;
     Value lanes = ParamOp::create(builder, loc, builder.getIndexType(), cover.lanes);
-    Real left = binary(BinaryKind::Sub, walked, real(base), loc);
-    scope->bindings[other].extent = binary(BinaryKind::Minimum, real(lanes), left, loc);
+    Real left = binary(BinaryKind::Sub, walked, scalar(base), loc);
+    scope->bindings[other].extent = binary(BinaryKind::Minimum, scalar(lanes), left, loc);
     scope->bindings[other].most = lanes;
   }
   carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
@@ -173,12 +169,7 @@ Real Construction::overLanes(BinaryKind kind, Real value, Location loc) {
     Real identity = constant(integerConstant(element, neutral), loc);
     auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(kept))}, ValueRange{value.value},
                                    ValueRange{identity.value}, uint64_t(kept.size()));
-    ::mlir::Block &body = reduce.getCombine().emplaceBlock();
-    Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
-    builder.setInsertionPointToEnd(&body);
-    Value both = BinaryOp::create(builder, loc, element, kind, a, b, false, false);
-    YieldOp::create(builder, loc, ValueRange{both});
-    setInsertionPoint();
+    fillCombine(reduce.getCombine(), kind, element, loc);
     value.value = reduce.getResult(0);
     value.axes = kept;
   }

@@ -31,11 +31,6 @@ Location Construction::named(AxisId id, StringRef suffix, Location loc) {
 LogicalResult Construction::bindProgram(Value linear) {
   Location loc = facts.kernel.getLoc();
   size_t count = group.programAxes.size();
-  auto real = [](Value value) {
-    Real r;
-    r.value = value;
-    return r;
-  };
   SmallVector<Real> sizes;
   for (AxisId id : group.programAxes) {
     if (id == group.split) { // the outermost
@@ -45,17 +40,17 @@ LogicalResult Construction::bindProgram(Value linear) {
     bool ragged = group.ragged && id == group.ragged->members;
     FailureOr<Value> extent = extentValue(ragged ? group.ragged->groups : id, loc);
     if (failed(extent)) return failure();
-    Real size = real(*extent);
+    Real size = scalar(*extent);
     if (ragged) {
       FailureOr<Real> bound = realiseIndex(facts.index.extent(group.ragged->bound), loc);
       if (failed(bound)) return failure();
       ExprAttr lanes = group.covers.at(id).lanes;
       size = *bound;
       if (lanes)
-        size = binary(BinaryKind::Add, real(*extent),
-                      binary(BinaryKind::FloorDiv, *bound, real(ParamOp::create(builder, loc, builder.getIndexType(), lanes)), loc), loc);
+        size = binary(BinaryKind::Add, scalar(*extent),
+                      binary(BinaryKind::FloorDiv, *bound, scalar(ParamOp::create(builder, loc, builder.getIndexType(), lanes)), loc), loc);
     } else if (ExprAttr lanes = group.covers.at(id).lanes) {
-      Real block = real(ParamOp::create(builder, loc, builder.getIndexType(), lanes));
+      Real block = scalar(ParamOp::create(builder, loc, builder.getIndexType(), lanes));
       Real padded = binary(BinaryKind::Add, size, binary(BinaryKind::Sub, block, indexConstant(1, loc), loc), loc);
       size = binary(BinaryKind::FloorDiv, padded, block, named(id, "_tiles", loc));
     }
@@ -65,7 +60,7 @@ LogicalResult Construction::bindProgram(Value linear) {
     std::optional<Real> others;
     for (const Real &size : ArrayRef(sizes).drop_front())
       others = others ? binary(BinaryKind::Mul, *others, size, loc) : size;
-    Real all = real(ParamOp::create(builder, loc, builder.getIndexType(), group.workerParameter));
+    Real all = scalar(ParamOp::create(builder, loc, builder.getIndexType(), group.workerParameter));
     if (others) {
       Real one = indexConstant(1, loc), least = binary(BinaryKind::Maximum, *others, one, loc);
       all = binary(BinaryKind::FloorDiv, binary(BinaryKind::Add, all, binary(BinaryKind::Sub, least, one, loc), loc), least, loc);
@@ -73,7 +68,7 @@ LogicalResult Construction::bindProgram(Value linear) {
     workers = all;
   }
   SmallVector<Real> tiles(count);
-  Real rest = real(linear);
+  Real rest = scalar(linear);
   size_t outer = count;
   if (!group.swizzle.empty()) {
     outer = count - 2;
@@ -84,7 +79,7 @@ LogicalResult Construction::bindProgram(Value linear) {
       tile = binary(BinaryKind::Mod, rest, plane, loc);
       rest = binary(BinaryKind::FloorDiv, rest, plane, loc);
     }
-    Real height = real(ParamOp::create(builder, loc, builder.getIndexType(), ExprAttr::parameter(builder.getContext(), group.swizzle)));
+    Real height = scalar(ParamOp::create(builder, loc, builder.getIndexType(), ExprAttr::parameter(builder.getContext(), group.swizzle)));
     Real perGroup = binary(BinaryKind::Mul, height, columns, loc);
     Real first = binary(BinaryKind::Mul, binary(BinaryKind::FloorDiv, tile, perGroup, loc), height,
                         named(group.programAxes[count - 2], "_first", loc));
@@ -118,11 +113,11 @@ LogicalResult Construction::bindProgram(Value linear) {
     }
     FailureOr<Value> extent = extentValue(id, loc);
     if (failed(extent)) return failure();
-    Real block = real(ParamOp::create(builder, loc, builder.getIndexType(), lanes));
+    Real block = scalar(ParamOp::create(builder, loc, builder.getIndexType(), lanes));
     Binding &binding = current->bindings[id];
     binding.base = binary(BinaryKind::Mul, tile, block, named(id, "0", loc)).value;
     binding.lanes = lanes;
-    binding.extent = real(*extent);
+    binding.extent = scalar(*extent);
   }
   return success();
 }
@@ -166,16 +161,10 @@ LogicalResult Construction::bindRagged(const Real &tile) {
 
 // Sums of one fragment axis of indices up to and with each lane.
 Value Construction::sumUpTo(const Real &value, Location loc) {
-  Type element = builder.getIndexType();
   Real zero = indexConstant(0, loc);
   auto scan = block::ScanOp::create(builder, loc, TypeRange{value.value.getType()}, ValueRange{value.value}, ValueRange{zero.value},
                                     /*axis=*/uint64_t(0), /*reverse=*/false);
-  ::mlir::Block &body = scan.getCombine().emplaceBlock();
-  Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
-  builder.setInsertionPointToEnd(&body);
-  Value both = BinaryOp::create(builder, loc, element, BinaryKind::Add, a, b, false, false);
-  YieldOp::create(builder, loc, ValueRange{both});
-  setInsertionPoint();
+  fillCombine(scan.getCombine(), BinaryKind::Add, builder.getIndexType(), loc);
   return scan.getResult(0);
 }
 

@@ -442,9 +442,7 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
         at.valid.push_back(compare(ComparePredicate::Lt, *real, *size, loc));
       }
       finish(at, {*value}, loc);
-      auto valuesOf = [](ArrayRef<Real> reals) { return llvm::map_to_vector(reals, [](const Real &r) { return r.value; }); };
-      StoreOp::create(builder, loc, align(*value, at.axes, loc), memory, valuesOf(at.coordinates), valuesOf(at.valid),
-                      alignment(at.coordinates, at.axes), alignment(at.valid, at.axes));
+      storeAt(memory, *value, at, loc);
       return success();
     };
     if (failed(traverse({}, unbound, {own}, body, loc))) return failure();

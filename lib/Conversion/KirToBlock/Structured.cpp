@@ -99,6 +99,15 @@ LogicalResult Construction::fillCombine(Region &into, Region &from, ArrayRef<Rea
   return success();
 }
 
+void Construction::fillCombine(Region &into, BinaryKind kind, Type element, Location loc) {
+  ::mlir::Block &body = into.emplaceBlock();
+  Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
+  builder.setInsertionPointToEnd(&body);
+  Value both = BinaryOp::create(builder, loc, element, kind, a, b, false, false);
+  YieldOp::create(builder, loc, ValueRange{both});
+  setInsertionPoint();
+}
+
 FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, AxisId id, Location loc) {
   if (neutral.allZero && value.isZeroAlong(id)) return value;
   std::optional<Real> valid = validity(id, loc);
@@ -153,7 +162,7 @@ FailureOr<Construction::Reals> Construction::identities(const Demand &demand) {
   Operation *op = demand.first.getDefiningOp();
   if (auto reduce = dyn_cast<kir::ReduceOp>(op)) return identityReals(reduce.getIdentities(), op->getLoc());
   Type element = kir::elementType(op->getResult(0).getType());
-  return Reals{constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), op->getLoc())};
+  return Reals{constant(zeroConstant(element), op->getLoc())};
 }
 
 FailureOr<Construction::Reals> Construction::accumulate(const Demand &demand, const Reals &accumulators) {
@@ -223,15 +232,10 @@ Real Construction::sumLanes(Real value, AxisId id, Location loc) {
   uint64_t axis = at - axes.begin();
   axes.erase(at);
   Type element = elementType(value.value.getType());
-  Real zero = constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc);
+  Real zero = constant(zeroConstant(element), loc);
   auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(axes))}, ValueRange{value.value},
                                  ValueRange{zero.value}, axis);
-  ::mlir::Block &body = reduce.getCombine().emplaceBlock();
-  Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
-  builder.setInsertionPointToEnd(&body);
-  Value sum = BinaryOp::create(builder, loc, element, BinaryKind::Add, a, b, false, false);
-  YieldOp::create(builder, loc, ValueRange{sum});
-  setInsertionPoint();
+  fillCombine(reduce.getCombine(), BinaryKind::Add, element, loc);
   Real result;
   result.value = reduce.getResult(0);
   result.axes = axes;
@@ -246,7 +250,7 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
     if (lookup(id)->lanes) lanes.push_back(id);
   auto zeroOf = [&](const Real &real) {
     Type type = elementType(real.value.getType());
-    return constant(isa<FloatType>(type) ? floatConstant(type, 0.0) : integerConstant(type, 0), loc);
+    return constant(zeroConstant(type), loc);
   };
   for (AxisId k : lanes) { // what lies past the reduced range is zero in both operands
     FailureOr<Real> left = masked(lhs, zeroOf(lhs), k, loc), right = masked(rhs, zeroOf(rhs), k, loc);

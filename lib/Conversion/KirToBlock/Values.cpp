@@ -103,9 +103,6 @@ SmallVector<AxisId, 4> Construction::laneAxes(const AxisSet &axes) {
 }
 
 // Zero along a class is kept by an operation that maps zeros to zero, if every operand is zero there.
-static bool keepsZero(BinaryKind kind) {
-  return llvm::is_contained({BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul, BinaryKind::And, BinaryKind::Or, BinaryKind::Xor}, kind);
-}
 static std::set<AxisId> commonZeros(ArrayRef<Real> operands, ArrayRef<AxisId> axes) {
   std::set<AxisId> zero;
   for (AxisId id : axes)
@@ -357,7 +354,7 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
     FailureOr<Real> valid = realise(at(read.getValid()));
     if (failed(valid)) return failure();
     Type element = read.getView().getType().getElement();
-    return select(*valid, *real, constant(isa<FloatType>(element) ? floatConstant(element, 0.0) : integerConstant(element, 0), loc), loc);
+    return select(*valid, *real, constant(zeroConstant(element), loc), loc);
   }
   if (isReduction(op)) return structured(demand);
   if (isEffect(op)) {

@@ -180,8 +180,10 @@ std::vector<Variant> Assignment::chooseVariants() {
   bool anyResident =
       llvm::any_of(groups, [&](const GroupFacts &g) { return llvm::any_of(g.classes, [&](AxisId id) { return isResident(g, id); }); });
   ExprAttr always = ExprAttr::constant(context, 1), fits = residentGuard(), serial = always, rest = always;
-  for (const GroupFacts &g : groups)
-    serial = ExprAttr::apply(ExprKind::And, {serial, serialGuard(g) ? serialGuard(g) : finishGuard(g)});
+  for (const GroupFacts &g : groups) {
+    ExprAttr alone = serialGuard(g);
+    serial = ExprAttr::apply(ExprKind::And, {serial, alone ? alone : finishGuard(g)});
+  }
   std::vector<Variant> variants;
   auto guarded = [&](Variant variant, ExprAttr guard) {
     guard = ExprAttr::apply(ExprKind::And, {serial, guard});

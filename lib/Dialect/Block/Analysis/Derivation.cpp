@@ -35,10 +35,6 @@ static bool hasLanes(Type type, llvm::function_ref<bool(unsigned)> counts = [](u
   return false;
 }
 
-static SmallVector<unsigned, 4> axisList(ArrayAttr lists, unsigned i) {
-  return llvm::map_to_vector<4>(cast<ArrayAttr>(lists[i]), [](Attribute axis) { return unsigned(cast<IntegerAttr>(axis).getInt()); });
-}
-
 // What gives an access its lanes, its operands that are values, and the places of the others on its axes.
 namespace {
 struct Parts {

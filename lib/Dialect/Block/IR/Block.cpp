@@ -261,6 +261,10 @@ Type fragmentOrScalar(Type element, ArrayRef<ExprAttr> extents) {
 
 Type withElement(Type type, Type element) { return fragmentOrScalar(element, extentsOf(type)); }
 
+SmallVector<unsigned, 4> axisList(ArrayAttr lists, unsigned i) {
+  return llvm::map_to_vector<4>(cast<ArrayAttr>(lists[i]), [](Attribute axis) { return unsigned(cast<IntegerAttr>(axis).getInt()); });
+}
+
 void adoptArithmetic(Operation *root) {
   root->walk([](Operation *op) {
     OpBuilder builder(op);
@@ -269,7 +273,8 @@ void adoptArithmetic(Operation *root) {
       return BinaryOp::create(builder, loc, op->getResult(0).getType(), kind, op->getOperand(0), op->getOperand(1), false, false);
     };
     Value adopted;
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) adopted = ConstantOp::create(builder, loc, constant.getType(), constant.getValue());
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      adopted = ConstantOp::create(builder, loc, constant.getType(), constant.getValue());
     else if (auto select = dyn_cast<arith::SelectOp>(op))
       adopted = SelectOp::create(builder, loc, select.getType(), select.getCondition(), select.getTrueValue(), select.getFalseValue());
     else if (isa<arith::AndIOp>(op)) adopted = both(BinaryKind::And);

@@ -38,6 +38,9 @@ mlir::Type withElement(mlir::Type type, mlir::Type element);
 /// A fragment type, or the element itself when there are no extents.
 mlir::Type fragmentOrScalar(mlir::Type element, llvm::ArrayRef<ExprAttr> extents);
 
+/// The i-th list of an access's alignment: the axes on which that coordinate or mask lies.
+llvm::SmallVector<unsigned, 4> axisList(mlir::ArrayAttr lists, unsigned i);
+
 /// Canonicalisation of control leaves constants and choices of the arith dialect: they become operations of this one.
 void adoptArithmetic(mlir::Operation *root);
 
