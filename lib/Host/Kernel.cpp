@@ -49,7 +49,7 @@ llvm::Expected<std::unique_ptr<Kernel>> Kernel::load(StringRef text, uint32_t ro
   std::unique_ptr<Kernel> result(new Kernel);
   result->context.loadDialect<BlockDialect, scf::SCFDialect>();
   Diagnostics diagnostics(&result->context);
-  result->module = parseSourceString<ModuleOp>(text, ParserConfig(&result->context));
+  result->module = parseSourceString<ModuleOp>(text.str(), ParserConfig(&result->context));
   if (!result->module) return diagnostics.error("block program does not parse");
   for (Operation &op : result->module->getBody()->getOperations()) {
     auto kernel = dyn_cast<KernelOp>(op);

@@ -172,9 +172,9 @@ std::optional<std::string> intent::fuzz::mutateIr(StringRef text, StringRef dono
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   ScopedDiagnosticHandler handler(&context, [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text.str(), ParserConfig(&context));
   if (!module) return std::nullopt;
-  OwningOpRef<ModuleOp> donor = parseSourceString<ModuleOp>(donorText, ParserConfig(&context));
+  OwningOpRef<ModuleOp> donor = parseSourceString<ModuleOp>(donorText.str(), ParserConfig(&context));
   bool changed = false;
   size_t wanted = 1 + below(random, below(random, 4) + 1);
   for (unsigned tries = 0; tries < 16 && wanted; ++tries) {
