@@ -104,7 +104,7 @@ private:
   Real select(const Real &condition, const Real &a, const Real &b, mlir::Location loc);
   Real constant(mlir::TypedAttr value, mlir::Location loc);
   Real indexConstant(int64_t value, mlir::Location loc);
-  Real position(AxisId id, mlir::Location loc);
+  mlir::FailureOr<Real> position(AxisId id, mlir::Location loc);
   /// Which positions of a class are members; none where all are.
   std::optional<Real> validity(AxisId id, mlir::Location loc);
   /// The lanes for which the chunk at hand has members; none where it is the same for all.

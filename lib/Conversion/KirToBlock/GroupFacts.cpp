@@ -156,10 +156,10 @@ static void keepCarriesWhole(Facts &facts, GroupFacts &group) {
         group.complete.insert(id);
       }
   }
-  // A carry that is read where another carry's axis is not walked: all carries are there at once.
+  // Something of a loop is read where a carry's axis is not walked: all carries are there at once.
   for (const Demand &demand : group.demands.order) {
     Operation *op = demand.first.getDefiningOp();
-    if (!op || !Carries::has(op) || isEffect(op) || !Carries(op).numberOf(demand.first)) continue;
+    if (!op || !Carries::has(op) || isEffect(op)) continue;
     for (unsigned i = 0; i < Carries(op).size(); ++i)
       for (AxisId carry : facts.carryAxes(op, i))
         if (AxisId id = facts.find(carry); !llvm::is_contained(facts.freeAxes(demand), id)) group.complete.insert(id);

@@ -313,7 +313,9 @@ FailureOr<Real> Construction::finished(const Demand &demand) {
   for (Value result : op->getResults()) {
     auto stored = handed->slots.find({result, demand.second});
     Accessed at;
-    at.coordinates.push_back(position(slot, loc));
+    FailureOr<Real> number = realiseIndex(facts.index.axis(slot), loc);
+    if (failed(number)) return failure();
+    at.coordinates.push_back(*number);
     for (AxisId id : stored->second.classes) {
       FailureOr<Real> real = realiseIndex(facts.position(id), loc);
       if (failed(real)) return failure();

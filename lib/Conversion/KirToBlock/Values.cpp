@@ -137,8 +137,9 @@ Real Construction::select(const Real &condition, const Real &a, const Real &b, L
   return result;
 }
 
-Real Construction::position(AxisId id, Location loc) {
+FailureOr<Real> Construction::position(AxisId id, Location loc) {
   const Binding *binding = lookup(id);
+  if (!binding) return emitError(loc, "this needs a position of '") << extentName(facts.axis(id).extent) << "', of which none is at hand";
   Real real;
   real.value = binding->base;
   if (!binding->lanes) return real;

@@ -97,3 +97,32 @@ def test_region_scan(rng, t):
     y, s1 = build(running).run(x, s0)
     close(y, np.cumsum(x, 1) + s0[:, None], absolute=1e-10)
     close(s1, x.sum(1) + s0, absolute=1e-10)
+
+
+@intent.fn
+def outer_summary(k, v, at):
+    return I.matmul(k, v, acc_dtype=I.f64, transpose_lhs=True)
+
+
+@intent.fn
+def emit_without_state(k, v, at, state):
+    scores = I.matmul(k, k, acc_dtype=I.f64, transpose_rhs=True)
+    return I.matmul(I.select(at[:, None] == at[None, :], scores, 0.0), v, acc_dtype=I.f64)
+
+
+@intent.kernel
+def state_beside(k: I.In[I.f64, ("T", "D")], v: I.In[I.f64, ("T", "E")], s0: I.In[I.f64, ("D", "E")], y: I.Out[I.f64, ("T", "E")],
+                 s1: I.Out[I.f64, ("D", "E")]):
+    T, D = k.shape
+    E = v.shape[1]
+    y[:, :], s1[:, :] = I.region_scan(source=(k[:, :], v[:, :], I.indices(I.domain(T))), axis=0, summarize=outer_summary, combine=total_merge,
+                                      identity=I.zeros((D, E), I.f64), initial_state=s0[:, :], apply=shift_apply, emit=emit_without_state)
+
+
+@pytest.mark.parametrize("t", [0, 1, 45])
+def test_state_that_no_output_uses(rng, t):
+    """Outputs that see only their own slice: the state runs beside them."""
+    k, v, s0 = rng.standard_normal((t, 40)), rng.standard_normal((t, 33)), rng.standard_normal((40, 33))
+    y, s1 = build(state_beside).run(k, v, s0)
+    close(y, (k * k).sum(1)[:, None] * v, absolute=1e-9)
+    close(s1, s0 + k.T @ v, absolute=1e-9)
