@@ -1,4 +1,4 @@
-"""The algorithms of python/tests/test_algorithms.py, against the reference, and the cases of test_sharing.py and
+"""The algorithms of python/tests/test_algorithms.py, against the reference, and the cases of test_sharing.py, test_swaps.py and
 test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
@@ -16,6 +16,7 @@ import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
 import test_author_programs as programs  # noqa: E402
 import test_sharing as sharing  # noqa: E402
+import test_swaps as swaps  # noqa: E402
 
 
 def agrees(kernel, arguments, constexprs):
@@ -38,6 +39,12 @@ def shares(target, kernel, arguments, outputs, values):
     return True
 
 
+def swapped(kernel, arguments, outputs, values):
+    results = [torch.from_numpy(o.copy()).cuda() for o in outputs]
+    intent.compile(kernel, "triton")(*[torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in arguments], *results)
+    return all(np.array_equal(r.cpu().numpy(), wanted) for r, wanted in zip(results, values, strict=True))
+
+
 def matches(kernel, constexprs, arguments, wanted, tolerance):
     compiled = intent.compile(kernel, "triton", constexprs=constexprs)
     moved = [torch.from_numpy(np.ascontiguousarray(a)).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
@@ -55,7 +62,7 @@ def matches(kernel, constexprs, arguments, wanted, tolerance):
 def main():
     share, count = map(int, sys.argv[1:]) if len(sys.argv) == 3 else (0, 1)
     passed = failed = 0
-    cases = [(check, *pair) for check, module in ((agrees, algorithms), (shares, sharing), (matches, programs))
+    cases = [(check, *pair) for check, module in ((agrees, algorithms), (shares, sharing), (swapped, swaps), (matches, programs))
              for pair in zip(module.CASES, module.NAMES)]
     for check, case, name in cases[share::count]:
         try:

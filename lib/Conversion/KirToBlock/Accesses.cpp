@@ -146,6 +146,7 @@ FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coo
     valid.push_back(*real);
   }
   if (facts.checked && failed(whereMade(read, coordinates, valid))) return failure();
+  if (failed(whereFirst(read, coordinates, valid))) return failure();
   FailureOr<Accessed> at = access(read.getView(), facts.viewCoordinates(read.getIndices(), coordinates), nullptr, valid, loc);
   if (failed(at)) return failure();
   llvm::append_range(at->valid, valid);

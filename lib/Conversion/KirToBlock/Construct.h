@@ -134,6 +134,9 @@ private:
                                    llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::LogicalResult guard(const Index *at, const Real &real, kir::ExtentAttr extent, Reals &valid, mlir::Location loc);
   mlir::LogicalResult whereMade(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates, Reals &valid);
+  /// Of an effect with an image: the points of its axes that come before theirs.
+  mlir::FailureOr<Real> comesFirst(Effect *effect, bool orIsItsImage, mlir::Location loc);
+  mlir::LogicalResult whereFirst(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates, Reals &valid);
   void finish(Accessed &access, llvm::ArrayRef<Real> others, mlir::Location loc);
   mlir::FailureOr<Real> loadAt(mlir::Value memory, mlir::Type element, const Accessed &at, mlir::Location loc);
   block::StoreOp storeAt(mlir::Value memory, const Real &value, const Accessed &at, mlir::Location loc);
@@ -243,8 +246,8 @@ private:
   mlir::LogicalResult secure(const Demand &demand, llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<Effect *> remaining);
   mlir::LogicalResult perform(llvm::ArrayRef<Effect *> batch);
   mlir::LogicalResult performAtomic(Effect *effect);
-  mlir::FailureOr<Reals> operandsOf(Effect *effect);
-  mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<Real> values);
+  mlir::FailureOr<Reals> operandsOf(Effect *effect, llvm::ArrayRef<const Index *> place);
+  mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<const Index *> place, llvm::ArrayRef<Real> values);
   mlir::LogicalResult makeBuffers();
   mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining);

@@ -120,7 +120,9 @@ Coordinates Facts::viewCoordinates(ValueRange indices, ArrayRef<const Index *> c
   return result;
 }
 
-Coordinates Facts::effectCoordinates(Operation *op) { return viewCoordinates(indicesOf(op), ownCoordinates(op)); }
+Coordinates Facts::effectCoordinates(Operation *op) { return effectCoordinates(op, ownCoordinates(op)); }
+
+Coordinates Facts::effectCoordinates(Operation *op, ArrayRef<const Index *> positions) { return viewCoordinates(indicesOf(op), positions); }
 
 std::optional<Demand> Facts::argumentDemand(BlockArgument argument, ArrayRef<const Index *> coordinates) {
   Operation *parent = argument.getOwner()->getParentOp();

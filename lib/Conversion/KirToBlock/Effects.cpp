@@ -40,7 +40,7 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
       fenced |= needsFence(p.effect, site.accesses.emplace_back().second);
     if (fenced) FenceOp::create(builder, batch[0]->op->getLoc());
     auto meet = [&](const Pending &a, const Pending &b) {
-      return viewOf(a.effect->op) == viewOf(b.effect->op) && !commute(a.effect->op, b.effect->op) &&
+      return a.effect != b.effect && viewOf(a.effect->op) == viewOf(b.effect->op) && !commute(a.effect->op, b.effect->op) &&
              !facts.areDisjoint(facts.effectCoordinates(a.effect->op), facts.effectCoordinates(b.effect->op));
     };
     for (auto [i, p] : llvm::enumerate(stores)) {
@@ -74,33 +74,36 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
       if (failed(flush()) || failed(performAtomic(effect))) return failure();
       continue;
     }
-    FailureOr<Reals> values = operandsOf(effect);
-    if (failed(values)) return failure();
-    FailureOr<Accessed> accessed = activeAccess(effect, *values);
-    if (failed(accessed)) return failure();
-    Real value = values->front();
-    if (auto added = sums.find(effect); added != sums.end()) {
-      FailureOr<Real> total = takeSum(added->second.first, added->second.second, value, *accessed, effect->op->getLoc());
-      if (failed(total)) return failure();
-      value = *total;
+    for (const Coordinates &place : facts.placesOf(effect)) {
+      FailureOr<Reals> values = operandsOf(effect, place);
+      if (failed(values)) return failure();
+      FailureOr<Accessed> accessed = activeAccess(effect, place, *values);
+      if (failed(accessed)) return failure();
+      Real value = values->front();
+      if (auto added = sums.find(effect); added != sums.end()) {
+        FailureOr<Real> total = takeSum(added->second.first, added->second.second, value, *accessed, effect->op->getLoc());
+        if (failed(total)) return failure();
+        value = *total;
+      }
+      stores.push_back({effect, value, *accessed});
     }
-    stores.push_back({effect, value, *accessed});
   }
   return flush();
 }
 
-FailureOr<Construction::Reals> Construction::operandsOf(Effect *effect) {
+FailureOr<Construction::Reals> Construction::operandsOf(Effect *effect, ArrayRef<const Index *> place) {
   Reals reals;
   for (Value value : valuesOf(effect->op)) {
-    FailureOr<Real> real = realise({value, isa<kir::KirTensorType>(value.getType()) ? facts.ownCoordinates(effect->op) : Coordinates()});
+    FailureOr<Real> real = realise({value, isa<kir::KirTensorType>(value.getType()) ? Coordinates(place) : Coordinates()});
     if (failed(real)) return failure();
     reals.push_back(*real);
   }
   return reals;
 }
 
-// An effect's access, where the `if`s and loops around it let it happen. It happens once for each point of its axes.
-FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, ArrayRef<Real> values) {
+// An effect's access at one of its places, where the `if`s and loops around it let it happen. It happens once for each point of
+// its axes.
+FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, ArrayRef<const Index *> place, ArrayRef<Real> values) {
   Location loc = effect->op->getLoc();
   Reals others(values);
   FailureOr<Real> holds = conjunction(effect->conditions, loc);
@@ -108,6 +111,11 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
   Reals active;
   if (!effect->conditions.empty()) active.push_back(*holds);
   if (std::optional<Real> running = activity(loc)) active.push_back(*running);
+  if (!effect->image.empty()) {
+    FailureOr<Real> first = comesFirst(effect, place == ArrayRef(facts.ownCoordinates(effect->op)), loc);
+    if (failed(first)) return failure();
+    active.push_back(*first);
+  }
   llvm::append_range(others, active);
   AxisSet axes(facts.axesOf(effect));
   for (AxisId id : axes) { // even where nothing about it varies
@@ -116,7 +124,7 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
     if (isa<kir::WriteOp>(effect->op)) continue;
     others.push_back(*at);
   }
-  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op), &axes, others, loc);
+  FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op, place), &axes, others, loc);
   if (failed(accessed)) return failure();
   llvm::append_range(accessed->valid, active);
   return accessed;
@@ -125,9 +133,10 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
 LogicalResult Construction::performAtomic(Effect *effect) {
   Operation *op = effect->op;
   Location loc = op->getLoc();
-  FailureOr<Reals> values = operandsOf(effect);
+  Coordinates place = facts.ownCoordinates(op);
+  FailureOr<Reals> values = operandsOf(effect, place);
   if (failed(values)) return failure();
-  FailureOr<Accessed> at = activeAccess(effect, *values);
+  FailureOr<Accessed> at = activeAccess(effect, place, *values);
   if (failed(at)) return failure();
   Value memory = memoryOf(viewOf(op));
   ArrayAttr coordinateAxes = alignment(at->coordinates, at->axes), validAxes = alignment(at->valid, at->axes);
@@ -141,7 +150,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
     return success();
   };
   auto know = [&](Value result, Value value) {
-    Demand demand(result, facts.ownCoordinates(op));
+    Demand demand(result, place);
     Real real;
     real.value = value;
     real.axes = at->axes;
@@ -211,7 +220,8 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
             facts.areDisjoint(write.coordinates, access.coordinates, isFixed))
           return false;
         return llvm::any_of(loops, [&](AxisId id) {
-          return !areIterations(facts, reader, writer, id) && !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
+          return !areIterations(facts, reader, writer, id) && !meetOnlyInOnePair(facts, access, write) &&
+                 !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
         });
       });
       if (!replaced) continue;

@@ -65,6 +65,9 @@ struct Effect {
   llvm::SmallVector<AxisId> parallel;      // enclosing parallel axes, outer to inner, parents' included
   llvm::SmallVector<Effect *> children;    // of a loop
   llvm::SmallVector<Demand> roots;         // what it pulls directly, its children's excluded
+  /// Of a write in place under an involution of its axes (a reversal, a transpose): the positions that its own ones are swapped
+  /// with. One point of its axes then does both, and of the two the one that comes first. Empty for other effects.
+  Coordinates image;
 
   bool isLeaf() const { return isLeafEffect(op); }
 };
@@ -133,6 +136,10 @@ public:
   Coordinates viewCoordinates(mlir::ValueRange indices, llvm::ArrayRef<const Index *> coordinates);
   /// Coordinates in the view that an effect touches at its own axes.
   Coordinates effectCoordinates(mlir::Operation *op);
+  /// The same at given positions of its axes.
+  Coordinates effectCoordinates(mlir::Operation *op, llvm::ArrayRef<const Index *> positions);
+  /// The positions of its axes at which an effect acts for one point of them: their own, and their image.
+  llvm::SmallVector<Coordinates, 2> placesOf(const Effect *effect);
   /// The positions of an operation's own axes.
   Coordinates ownCoordinates(mlir::Operation *op);
   /// The demand that a region argument of a fold, scan or `while` stands for; none for carries and coordinates.
@@ -208,6 +215,7 @@ private:
   void collectRoots(Effect &effect);
   void findVersions();
   void findCarriedAxes();
+  void findImages();
   bool isWholeWrite(kir::WriteOp write, kir::ReadOp read);
   void addConflicts(llvm::ArrayRef<AxisId> together);
   bool areAlike(AxisId x, AxisId y) const;

@@ -20,16 +20,18 @@ static bool meetsItself(Facts &facts, Effect *effect) {
 // Whether an effect may touch what the instance's other accesses have touched. Reads of just its elements that it may
 // follow by needing them go to `reads`; which do is known once all of them and their uses are there.
 bool Construction::needsFence(Effect *effect, SmallVectorImpl<Operation *> &reads) {
-  Coordinates at = facts.effectCoordinates(effect->op);
   if (meetsItself(facts, effect)) return true;
-  for (Effect *other : phase)
-    for (const Access &access : facts.accessesOf(other)) {
-      if (access.view != viewOf(effect->op) || access.op == effect->op || commute(access.op, effect->op) ||
-          facts.areDisjoint(access.coordinates, at))
-        continue;
-      if (access.write || access.coordinates != at) return true;
-      reads.push_back(access.op);
-    }
+  for (const Coordinates &place : facts.placesOf(effect)) {
+    Coordinates at = facts.effectCoordinates(effect->op, place);
+    for (Effect *other : phase)
+      for (const Access &access : facts.accessesOf(other)) {
+        if (access.view != viewOf(effect->op) || access.op == effect->op || commute(access.op, effect->op) ||
+            facts.areDisjoint(access.coordinates, at))
+          continue;
+        if (access.write || access.coordinates != at) return true;
+        reads.push_back(access.op);
+      }
+  }
   return false;
 }
 

@@ -116,7 +116,7 @@ bool isFreeIn(Facts &facts, ArrayRef<Effect *> effects, AxisId id) {
   for (const Access &a : accesses)
     for (const Access &b : accesses)
       if (a.write && a.view == b.view && !commute(a.op, b.op) && !facts.areDisjoint(a.coordinates, b.coordinates) &&
-          !meetOnlyAtOnePosition(facts, a, b, id) && !apartByContract(facts, a, b, id))
+          !meetOnlyAtOnePosition(facts, a, b, id) && !meetOnlyInOnePair(facts, a, b) && !apartByContract(facts, a, b, id))
         return false;
   return true;
 }

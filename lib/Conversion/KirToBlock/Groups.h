@@ -12,6 +12,9 @@ bool haveEdge(Facts &facts, llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 /// one position while the accesses are looked at.
 bool meetOnlyAtOnePosition(
     Facts &facts, const Access &a, const Access &b, AxisId id, llvm::function_ref<bool(AxisId)> isFixed = [](AxisId) { return false; });
+/// True for two accesses of one effect that are both at its own elements or at those it swaps them with (`Effect::image`): what
+/// they have in common one point of its axes does.
+bool meetOnlyInOnePair(Facts &facts, const Access &a, const Access &b);
 /// No two passes of an author's loop around `op` meet in these accesses.
 bool meetOnlyInOnePass(Facts &facts, const Access &a, const Access &b, mlir::Operation *op);
 
