@@ -385,3 +385,8 @@ def passes_meet_tensor(x: I.In[I.f32, ("T", "N")], y: I.InOut[I.f32, ("N",)], p:
 def fmods(a: I.In[I.f32, ("N",)], b: I.In[I.f32, ("N",)], q: I.Out[I.f32, ("N",)], r: I.Out[I.f32, ("N",)]):
     q[:] = a[:] // b[:]
     r[:] = a[:] % b[:]
+
+
+@intent.kernel
+def scanned_product(x: I.In[I.f32, ("M", 6)], w: I.In[I.f32, (6, "N")], y: I.Out[I.f32, ("M", "N")]):
+    y[:, :] = I.matmul(I.cumsum(x[:, :], axis=1), w[:, :], acc_dtype=I.f32)

@@ -7,7 +7,7 @@ from author_programs import (
     bitonic, blocks_buffer, cg, cholesky, ctc_alpha, fft_radix2,
     floyd_point, fmods, grouped_gather_gemm, grouped_window_attention, guarded_and, haar,
     insertion_sort, lu, odd_even_sort, passes_meet, passes_meet_tensor, qr_mgs,
-    radix_pass, ragged_cum_norm, ragged_softmax, reverse_swap_loop, scalar_blocks, smith_waterman,
+    radix_pass, ragged_cum_norm, ragged_softmax, reverse_swap_loop, scalar_blocks, scanned_product, smith_waterman,
     viterbi, while_literal,
 )
 from intent import native
@@ -202,6 +202,8 @@ def cases():
     b = np.array([2, 2, -2, -2, 3, 3, 0.1, np.inf, 2, -np.inf, 0, 1, 3, 3, 1], np.float32)
     with np.errstate(all="ignore"):
         yield fmods, {}, [a, b], [a // b, a % b], 0
+    x, w = normal(33, 6), normal(6, 21)
+    yield scanned_product, {}, [x, w], [np.cumsum(x.astype(float), 1) @ w], 1e-5
 
 
 CASES = list(cases())

@@ -236,7 +236,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       continue;
     }
     cover.loop = true;
-    if (g.running.contains(id)) giveLanes(cover, id, "scan", Role::Scan, 1, 4096, variant);
+    if (g.running.contains(id)) giveLanes(cover, id, "scan", Role::Scan, g.contracted.contains(id) ? 16 : 1, 4096, variant);
     else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
     else if (id == g.rhsFree || id == g.lhsFree)
       giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
