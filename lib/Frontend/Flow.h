@@ -58,6 +58,7 @@ struct OrderedLoop {
   std::string variable, place;
   std::vector<std::string> assigned, carried;
   std::vector<Entity> schema; // of the carried names
+  std::optional<Flow> tried;  // how a trial of the body ended, if literals made one necessary
   llvm::SmallVector<mlir::Value> inits, yielded;
   kir::WhileOp open;
   mlir::Block *condition = nullptr, *body = nullptr;

@@ -162,7 +162,8 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
         FailureOr<Entity> value = evaluate(other);
         if (succeeded(value) && value->kind == Entity::Value) contexts.emplace(text, kir::elementType(value->value.getType()));
       });
-    bool done = !loopBody(id, loop.assigned, loop.carried, false, loop.place).failed;
+    loop.tried = loopBody(id, loop.assigned, loop.carried, false, loop.place);
+    bool done = !loop.tried->failed;
     size_t at = 0;
     for (const std::string &name : loop.carried) {
       std::vector<Entity> parts;
@@ -228,6 +229,12 @@ Flow Lowering::runOrdered(NodeId id, const Entity *domain) {
       loop.inits.push_back(*init);
     }
   }
+  // A trial of the loop around it asks for types alone, which this loop's own trial has found.
+  if (trials && loop.tried && !loop.tried->failed && !loop.tried->leavesBy(Exit::Return)) {
+    bindAfter(loop, loop.inits);
+    return Flow();
+  }
+  if (trials > 1 && loop.tried && loop.tried->failed) return Flow::failure();
   const std::map<std::string, Entity> before = frame.names;
   loop.open = make<kir::WhileOp>(id, TypeRange(), ValueRange());
   OpBuilder::InsertionGuard guard(builder);
@@ -360,6 +367,12 @@ Flow Lowering::closeOrdered(OrderedLoop &loop, const Flow &flow) {
     }
   }
   loop.open.erase();
+  bindAfter(loop, results);
+  return after;
+}
+
+/// What names are behind the loop; `results`: the components of its carries.
+void Lowering::bindAfter(const OrderedLoop &loop, ArrayRef<Value> results) {
   size_t next = 0;
   auto &names = frames.back().names;
   for (const std::string &name : loop.assigned)
@@ -368,7 +381,6 @@ Flow Lowering::closeOrdered(OrderedLoop &loop, const Flow &flow) {
     names[loop.variable] = Entity::ofText(Entity::Unbound, "is the variable of " + loop.place + " and has no value after it");
   for (auto [name, entity] : llvm::zip_equal(loop.carried, loop.schema))
     names[name] = rebuild(entity, results, next);
-  return after;
 }
 
 /// Ends the condition block. `left`, where there is one, says that the loop was left: its condition is not evaluated then.

@@ -361,6 +361,7 @@ private:
   Flow runWhile(NodeId node);
   Flow runOrdered(NodeId node, const Entity *domain);
   Flow closeOrdered(OrderedLoop &loop, const Flow &flow);
+  void bindAfter(const OrderedLoop &loop, llvm::ArrayRef<Value> results);
   void stopCondition(OrderedLoop &loop, Value left);
   Flow runParallel(NodeId node, const Entity &parallel);
   LogicalResult checkConflicts(kir::ParallelOp loop, llvm::StringRef place); // Conflicts.cpp

@@ -53,12 +53,12 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
   }
   if ((a.kind != Entity::Value && !a.isUntyped()) || (b.kind != Entity::Value && !b.isUntyped())) return differ();
   if (a.isUntyped() && b.isUntyped()) {
-    // A condition of one of the branches does not reach behind the if.
-    Value first = a.value, second = b.value;
-    bool local = (a.kind == Entity::Choice && merging.blocks[0]->getParent()->isAncestor(first.getParentRegion())) ||
-                 (b.kind == Entity::Choice && merging.blocks[1]->getParent()->isAncestor(second.getParentRegion()));
     Entity choice = Entity::ofChoice(merging.condition, a, b);
-    if (!local && !defaultElement(choice).isInteger(1)) return choice;
+    if (!defaultElement(choice).isInteger(1)) { // its dtype comes from where it is used
+      std::optional<Entity> first = fill(a, 0, merging), second = first ? fill(b, 1, merging) : std::nullopt;
+      if (!second) return differ();
+      return Entity::ofChoice(merging.condition, *first, *second);
+    }
   }
   Type element = a.kind == Entity::Value   ? kir::elementType(a.value.getType())
                  : b.kind == Entity::Value ? kir::elementType(b.value.getType())
@@ -83,8 +83,8 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
 
 /// Values that `merge` left open take results in order.
 void Lowering::bindMerged(Entity &entity, ValueRange results, size_t &next) {
-  if (entity.kind == Entity::Value && !entity.value) entity.value = results[next++];
-  if (!entity.isProduct()) return;
+  if ((entity.kind == Entity::Value || entity.kind == Entity::Choice) && !entity.value) entity.value = results[next++];
+  if (!entity.isProduct() && entity.kind != Entity::Choice) return;
   Product product;
   product.names = entity.product->names;
   product.items = entity.items();
@@ -126,14 +126,10 @@ std::optional<Entity> Lowering::escape(const Entity &entity, Block &from, SmallV
     values.push_back(entity.value);
     return Entity::ofValue(Value());
   case Entity::Choice: {
-    std::function<bool(const Entity &)> isOutside = [&](const Entity &e) {
-      return e.kind != Entity::Choice || (outside(e.value) && llvm::all_of(e.items(), isOutside));
-    };
-    if (isOutside(entity)) return entity;
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&from);
-    FailureOr<Value> value = asValue(entity, at);
-    return failed(value) ? std::nullopt : escape(Entity::ofValue(*value), from, values, at);
+    std::optional<Entity> condition = escape(Entity::ofValue(entity.value), from, values, at);
+    if (!condition) return std::nullopt;
+    std::optional<Entity> first = escape(entity.items()[0], from, values, at), second = escape(entity.items()[1], from, values, at);
+    return first && second ? std::optional(Entity::ofChoice(condition->value, *first, *second)) : std::nullopt;
   }
   case Entity::View: return outside(entity.value) ? std::optional<Entity>(entity) : std::nullopt;
   case Entity::Domain: {

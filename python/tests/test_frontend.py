@@ -68,6 +68,32 @@ def test_literals_take_the_dtype_of_their_context():
     assert "f64" not in text and "i64" not in text and len(ops(text, "select")) == 3 and not ops(text, "if")
 
 
+def test_literals_of_nested_branches_take_the_dtype_of_their_context():
+    text = kir(kernel(VIEWS, "v = x[0, 0]\nif v > 0:\n    s = 1\nelse:\n    if v < -1:\n        s = 2\n    elif v < -2:\n        s = 3\n    else:\n        s = v\n"
+                             "y[0, 0] = s * sign(v)",
+                      before="@intent.fn\ndef sign(v):\n    if v > 0:\n        return 1\n    if v < -1:\n        return -1\n    for i in range(3):\n"
+                             "        if v < -0.5:\n            return 0.5\n    return 0\n"))
+    assert "f64" not in text and "i64" not in text
+
+
+def nest(depth, innermost):
+    """Loops in each other, each with a sum that starts as a literal."""
+    lines = []
+    for i in range(depth):
+        lines += [f"s{i} = 0", f"for i{i} in range(2):"]
+        lines[-2:] = ["    " * i + line for line in lines[-2:]]
+    lines.append("    " * depth + innermost)
+    lines += ["    " * i + f"s{i - 1} += s{i}" for i in range(depth - 1, 0, -1)]
+    return "\n".join([*lines, "y[0, 0] = s0"])
+
+
+def test_nested_literal_carries():
+    """Whose types are found without lowering the innermost body 2 ** depth times."""
+    text = kir(kernel(VIEWS, nest(18, "s17 += x[0, 0]")))
+    assert len(ops(text, "for")) == 18 and all(line.count(": f32)") == 1 for line in ops(text, "for")) and len(ops(text, "binary")) == 18
+    assert diagnostic(kernel(VIEWS, nest(18, "s17 += q")))["message"] == "name 'q' is not defined"
+
+
 def test_a_literal_that_starts_a_carry_takes_the_dtype_of_the_body():
     text = kir(kernel(VIEWS + ", n: I.i32", "acc = 0\nbest = 0\nfor i in range(n):\n    acc = acc + x[i, 0]\n    best = i\ny[best, 0] = acc"))
     assert re.search(r"carry\(.* : f32, index\)", ops(text, "for")[0])
