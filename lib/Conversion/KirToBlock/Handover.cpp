@@ -242,6 +242,7 @@ FailureOr<Real> Construction::takeSum(Value memory, BinaryKind kind, const Real 
   FailureOr<Real> sum = loadAt(memory, element, at, loc);
   if (failed(sum)) return failure();
   Real zero = constant(zeroConstant(element), loc);
+  FenceOp::create(builder, loc); // all threads that hold a sum have read it
   storeAt(memory, zero, at, loc);
   return binary(kind, start, *sum, loc);
 }

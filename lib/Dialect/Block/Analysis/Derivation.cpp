@@ -35,6 +35,17 @@ static bool hasLanes(Type type, llvm::function_ref<bool(unsigned)> counts = [](u
   return false;
 }
 
+// It may have one lane alone in some configuration, which then all threads of the instance hold.
+static bool mayBeScalar(Operation *op, Type type) {
+  auto program = op->getParentOfType<ProgramOp>();
+  return llvm::all_of(extentsOf(type), [&](ExprAttr extent) {
+    if (extent.getKind() != ExprKind::Parameter) return extent.getConstant().value_or(1) == 1;
+    for (auto parameter : program.getParameters().getAsRange<ParameterAttr>())
+      if (parameter.getSymbol() == extent.getSymbol()) return parameter.getDomain().empty() || parameter.getDomain().front() == 1;
+    return true;
+  });
+}
+
 // What gives an access its lanes, its operands that are values, and the places of the others on its axes.
 namespace {
 struct Parts {
@@ -240,14 +251,14 @@ static void receivers(OpOperand &use, SmallVectorImpl<Value> &into) {
   }
 }
 
-// Several lanes get an element of what `source` reads, or an access that `access` does not need the one of a scalar.
+// Several lanes get an element of what `source` reads, or an access that `access` does not need the one of what may be a scalar.
 static bool isHandedOut(LoadOp source, Operation *access, ArrayRef<Derivation> needs) {
   auto isNeeded = [&](Operation *op) {
     return op == access || llvm::any_of(needs, [&](const Derivation &need) { return need.source == op; });
   };
   SmallVector<Value> work{source.getResult()};
   llvm::DenseSet<Value> seen;
-  bool scalar = !hasLanes(source.getType());
+  bool scalar = !hasLanes(source.getType()), alone = scalar || mayBeScalar(source, source.getType());
   while (!work.empty()) {
     Value value = work.pop_back_val();
     if (!seen.insert(value).second) continue;
@@ -268,7 +279,7 @@ static bool isHandedOut(LoadOp source, Operation *access, ArrayRef<Derivation> n
       }
       if (Type shape = partsOf(user).shape) {
         if (hasLanes(shape) && (scalar || rankOf(value) < extentsOf(shape).size())) return true;
-        if (scalar && !isa<LoadOp>(user) && !isNeeded(user)) return true;
+        if (alone && !isa<LoadOp>(user) && !isNeeded(user)) return true;
         if (isa<LoadOp>(user)) work.push_back(user->getResult(0));
         continue;
       }
@@ -279,7 +290,7 @@ static bool isHandedOut(LoadOp source, Operation *access, ArrayRef<Derivation> n
         continue;
       }
       if (auto contract = dyn_cast<ContractOp>(user); contract && use.getOperandNumber() == 2) work.push_back(contract.getResult());
-      else if (scalar) return true; // control, and operands that all lanes share
+      else if (alone) return true; // control, and operands that all lanes share
     }
   }
   return false;
