@@ -197,6 +197,11 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
       }
       for (AxisId id : facts.privateAxes(viewOf(effect->op)))
         addClass(id);
+      for (Region &combine : effect->op->getRegions()) // which sees one value of what it captures
+        forEachCaptured(combine, [&](Value scalar) {
+          for (AxisId id : facts.freeAxes({scalar, {}}))
+            group.uniform.insert(id);
+        });
       return;
     }
     walks(facts.axesOf(effect->op)[0]);
@@ -213,10 +218,12 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
     for (const Demand &demand : facts.demandsOf(effect).order)
       group.demands.insert(demand);
   }
-  auto captured = [&](ValueRange captures, const Demand &demand) { // a combine sees one value of them
-    if (captures.empty()) return;
+  auto captured = [&](Region &combine, ValueRange captures, const Demand &demand) { // a combine sees one value of them
+    llvm::SetVector<Value> all(captures.begin(), captures.end());
+    forEachCaptured(combine, [&](Value scalar) { all.insert(scalar); });
+    if (all.empty()) return;
     for (const Demand &child : facts.children(demand))
-      if (llvm::is_contained(captures, child.first))
+      if (all.contains(child.first))
         for (AxisId id : facts.freeAxes(child))
           group.uniform.insert(id);
   };
@@ -232,10 +239,10 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
         group.reduced.insert(facts.find(id));
         if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
       }
-    if (auto reduce = dyn_cast<kir::ReduceOp>(op)) captured(reduce.getCaptures(), demand);
+    if (auto reduce = dyn_cast<kir::ReduceOp>(op)) captured(reduce.getCombine(), reduce.getCaptures(), demand);
     if (auto scan = dyn_cast<kir::ScanOp>(op)) {
       walks(facts.axesOf(op)[0]);
-      captured(scan.getCaptures(), demand);
+      captured(scan.getCombine(), scan.getCaptures(), demand);
     }
     if (!Carries::has(op)) continue;
     walks(facts.axesOf(op)[0]);
