@@ -206,7 +206,7 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
   };
   if (elementType(value.getType()).isIndex()) {
     const Index *node = indexOf(value, coordinates);
-    if (node->kind != Index::Leaf) {
+    if (node->kind != Index::Leaf || node->value != value) {
       addLeaves(node, out);
       return out;
     }
@@ -379,9 +379,10 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
       for (AxisId id : carryAxes(loop, i))
         llvm::erase(free, find(id));
   };
-  auto ownAll = [&] {
+  auto ownAll = [&] { // what index values in the coordinates vary over too: a reduced or carried axis may be of the same class
     for (const Index *c : coordinates)
-      own(c);
+      for (AxisId id : freeAxes(c))
+        merge(free, id);
   };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (auto carry = Carries::of(argument)) {
