@@ -49,6 +49,10 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
     if (failed(real)) return failure();
     result.coordinates.push_back(*real);
     if (!facts.checked && failed(guard(at, *real, extent, result.valid, loc))) return failure(); // else the backend reports it
+    if (!view.getDefiningOp() || facts.isLaunchVisible(extent)) continue;
+    FailureOr<Real> bound = realiseIndex(facts.index.extent(*facts.launchBound(extent)), loc); // of the memory that the launch gave
+    if (failed(bound)) return failure();
+    result.valid.push_back(compare(ComparePredicate::Lt, *real, *bound, loc));
   }
   finish(result, others, loc);
   return result;

@@ -182,6 +182,7 @@ private:
   Running *findCarried(const Demand &demand);
   bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
   bool awaitsUnderway(const Demand &demand);
+  bool awaitsEffects(const Demand &demand);
   bool readsView(const Demand &demand, mlir::Value view);
   bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);
   mlir::FailureOr<Reals> identities(const Demand &demand);
@@ -285,6 +286,7 @@ private:
   Scope *innermost = nullptr;                       // the scope under construction; `current` is it or an ancestor
   DemandSet needed;                                 // every demand of the group
   llvm::SmallVector<Demand> underway;               // reductions of the traversals around
+  llvm::SmallVector<Effect *> ahead;                // effects of the scopes around that are not performed yet
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
   std::vector<FenceSite> fenceSites;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<block::LoadOp, 2>> loadsOf; // of the kernel's reads

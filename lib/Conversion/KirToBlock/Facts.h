@@ -204,6 +204,8 @@ public:
 
   kir::KernelOp kernel;
   IndexContext index;
+  /// What construction found replaced before it could be used, and a buffer can keep.
+  llvm::SetVector<mlir::Operation *> late;
   /// In checked code a read happens exactly where the author's program makes it: it needs what decides about that.
   const bool checked;
 

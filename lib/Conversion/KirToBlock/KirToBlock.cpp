@@ -3,6 +3,7 @@
 
 #include "Construct.h"
 #include "Groups.h"
+#include "Snapshots.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -19,27 +20,43 @@ namespace {
 class Conversion {
 public:
   Conversion(kir::KernelOp kernel, TargetAttr target, const KirToBlockOptions &options)
-      : kernel(kernel), target(target), options(options), facts(kernel), builder(kernel) {}
+      : kernel(kernel), target(target), options(options), builder(kernel) {}
 
   LogicalResult run() {
-    if (failed(facts.analyse())) return failure();
-    FailureOr<std::vector<Variant>> variants = assignCovers(facts, target, options);
-    if (failed(variants)) return failure();
-    collectPrivates();
-    auto result = block::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), interface(), checks(), overlaps());
-    ::mlir::Block &body = result.getBody().emplaceBlock();
-    for (const Variant &variant : *variants) {
-      builder.setInsertionPointToEnd(&body);
-      if (failed(construct(variant))) {
-        result.erase();
-        return failure();
+    while (true) { // each time around another read is kept in a buffer
+      facts.emplace(kernel);
+      if (failed(facts->analyse())) return failure();
+      if (keepReplaced(findReplaced(*facts))) continue;
+      FailureOr<std::vector<Variant>> variants = assignCovers(*facts, target, options);
+      if (failed(variants)) return failure();
+      collectPrivates();
+      builder.setInsertionPoint(kernel);
+      auto result = block::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), interface(), checks(), overlaps());
+      if (succeeded(construct(result, *variants))) {
+        kernel.erase();
+        return success();
       }
+      result.erase();
+      if (!keepReplaced(facts->late)) return failure();
     }
-    kernel.erase();
-    return success();
   }
 
 private:
+  bool keepReplaced(const llvm::SetVector<Operation *> &reads) {
+    for (Operation *read : reads)
+      keepInBuffer(cast<kir::ReadOp>(read));
+    return !reads.empty();
+  }
+
+  LogicalResult construct(block::KernelOp result, ArrayRef<Variant> variants) {
+    ::mlir::Block &body = result.getBody().emplaceBlock();
+    for (const Variant &variant : variants) {
+      builder.setInsertionPointToEnd(&body);
+      if (failed(construct(variant))) return failure();
+    }
+    return success();
+  }
+
   /// Every launch-visible atom is a private argument; unused ones go again at the end.
   void collectPrivates() {
     llvm::SetVector<Attribute> symbols;
@@ -50,8 +67,8 @@ private:
     for (Type type : kernel.getArgumentTypes())
       for (ExtentAttr extent : kir::shapeOf(type))
         add(extent);
-    for (AxisId id = 0; id < facts.axisCount(); ++id)
-      add(facts.axis(id).extent);
+    for (AxisId id = 0; id < facts->axisCount(); ++id)
+      add(facts->axis(id).extent);
     kernel.walk([&](kir::ExtentOp op) { add(op.getExtent()); });
     privates = llvm::to_vector(symbols);
   }
@@ -67,7 +84,7 @@ private:
       }
       SmallVector<ExprAttr> shape;
       for (ExtentAttr extent : view.getShape())
-        shape.push_back(facts.launchExpr(extent));
+        shape.push_back(facts->launchExpr(extent));
       entries.push_back(ViewArgumentAttr::get(
           kernel.getContext(), name, view.getElement(), shape, view.getAccess(), static_cast<bool>(kernel.getArgAttr(i, "kir.noalias")),
           kernel.getArgAttrOfType<StringAttr>(i, "kir.alias"), kernel.getArgAttrOfType<ArrayAttr>(i, "kir.strides")));
@@ -78,43 +95,28 @@ private:
   ArrayAttr checks() {
     SmallVector<Attribute> result;
     kernel.walk([&](kir::CheckExtentOp op) {
-      if (!facts.isLaunchVisible(op.getLhs()) || !facts.isLaunchVisible(op.getRhs())) return;
-      ExprAttr equal = ExprAttr::apply(ExprKind::Eq, {facts.launchExpr(op.getLhs()), facts.launchExpr(op.getRhs())});
+      if (!facts->isLaunchVisible(op.getLhs()) || !facts->isLaunchVisible(op.getRhs())) return;
+      ExprAttr equal = ExprAttr::apply(ExprKind::Eq, {facts->launchExpr(op.getLhs()), facts->launchExpr(op.getRhs())});
       result.push_back(CheckAttr::get(kernel.getContext(), equal, op.getMessageAttr()));
     });
     return builder.getArrayAttr(result);
   }
 
-  // Two views may coincide when every element is read and written by the same lane, reads first; else they are apart.
+  // Two views may coincide where one effect alone touches them: it then reads each element in the lane that writes it, and before.
   Overlap permission(Value a, Value b) {
     if (kir::elementType(a.getType()) != kir::elementType(b.getType()) || kir::shapeOf(a.getType()) != kir::shapeOf(b.getType()))
       return Overlap::Disjoint;
-    if (facts.roots.empty()) return Overlap::Any;
+    Effect *only = nullptr;
     std::optional<Coordinates> at;
-    SmallVector<AxisId> own;
-    bool first = true;
-    for (Effect *effect : facts.roots) {
-      bool touches = false;
-      for (const Access &access : facts.accessesOf(effect)) {
+    for (Effect *effect : facts->roots)
+      for (const Access &access : facts->accessesOf(effect)) {
         if (access.view != a && access.view != b) continue;
-        touches = true;
-        if (at && *at != access.coordinates) return Overlap::Disjoint;
+        if (!effect->isLeaf() || (only && only != effect) || (at && *at != access.coordinates)) return Overlap::Disjoint;
+        if (!access.write && facts->order(access.op) > facts->order(effect->op)) return Overlap::Disjoint;
+        only = effect;
         at = access.coordinates;
       }
-      if (!touches) continue;
-      if (!effect->isLeaf()) return Overlap::Disjoint; // iterations of an ordered loop would meet
-      SmallVector<AxisId> axes = facts.axesOf(effect);
-      if (!first && axes != own) return Overlap::Disjoint;
-      own = axes;
-      first = false;
-    }
-    Operation *seen = nullptr; // two effects on coinciding views would have an order to keep
-    for (auto &effect : facts.effects)
-      if (effect->isLeaf() && (viewOf(effect->op) == a || viewOf(effect->op) == b)) {
-        if (seen && viewOf(seen) != viewOf(effect->op)) return Overlap::Disjoint;
-        seen = effect->op;
-      }
-    return Overlap::Identical;
+    return only ? Overlap::Identical : Overlap::Any;
   }
 
   ArrayAttr overlaps() {
@@ -147,7 +149,7 @@ private:
       body.addArgument(builder.getIndexType(), NameLoc::get(builder.getStringAttr(name), kernel.getLoc()));
     }
     for (const Group &group : variant.groups)
-      if (failed(Construction(facts, group, program, privates).build())) return failure();
+      if (failed(Construction(*facts, group, program, privates).build())) return failure();
     dropUnused(program);
     return success();
   }
@@ -198,7 +200,7 @@ private:
   kir::KernelOp kernel;
   TargetAttr target;
   const KirToBlockOptions &options;
-  Facts facts;
+  std::optional<Facts> facts;
   OpBuilder builder;
   SmallVector<Attribute> privates;
 };

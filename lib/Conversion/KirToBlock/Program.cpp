@@ -228,9 +228,9 @@ LogicalResult Construction::makeBuffers() {
     SmallVector<ExprAttr> shape;
     ExprAttr zero = ExprAttr::constant(builder.getContext(), 0);
     auto add = [&](kir::ExtentAttr extent) {
-      if (!facts.isLaunchVisible(extent)) return false;
-      shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(extent), zero}));
-      return true;
+      std::optional<kir::ExtentAttr> bound = facts.launchBound(extent);
+      if (bound) shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), zero}));
+      return bound.has_value();
     };
     bool known = true;
     for (AxisId id : facts.privateAxes(view))

@@ -2,6 +2,7 @@
 #include "Construct.h"
 
 #include "Groups.h"
+#include "Snapshots.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -30,31 +31,36 @@ static bool readsOld(Facts &facts, Effect *reader, ArrayRef<Effect *> writers) {
 }
 
 LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batch, ArrayRef<Effect *> remaining) {
+  auto isWritten = [&](const Demand &d, ArrayRef<Effect *> effects, bool later) { // by one of them, behind the read or before it
+    auto read = d.first.getDefiningOp<kir::ReadOp>();
+    if (!read || !facts.isVolatile(read)) return false;
+    Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
+    return llvm::any_of(effects, [&](Effect *effect) {
+      return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
+        return other.write && (facts.order(access.op) < facts.order(other.op)) == later && touchSame(facts, access, other);
+      });
+    });
+  };
   DemandSet seen;
   facts.reach(demand, seen);
   bool old = false, fresh = false; // reads what the batch replaces; needs what is still to come
   for (const Demand &d : seen.order) {
     Operation *op = d.first.getDefiningOp();
-    if (!op) continue;
-    fresh |= isEffect(op) && llvm::any_of(remaining, [&](Effect *effect) { return effect->op->isAncestor(op); });
-    auto read = dyn_cast<kir::ReadOp>(op);
-    if (!read || !facts.isVolatile(read)) continue;
-    Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
-    auto replaces = [&](Effect *effect, bool before) {
-      return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
-        return other.write && (facts.order(access.op) < facts.order(other.op)) == before && touchSame(facts, access, other);
-      });
-    };
-    old |= llvm::any_of(batch, [&](Effect *effect) { return replaces(effect, true); });
-    fresh |= llvm::any_of(remaining, [&](Effect *effect) { return replaces(effect, false); });
+    fresh |= op && isEffect(op) && llvm::any_of(remaining, [&](Effect *effect) { return effect->op->isAncestor(op); });
+    fresh |= isWritten(d, remaining, /*later=*/false);
+    old |= isWritten(d, batch, /*later=*/true);
   }
   if (!old) return success();
   for (Scope *scope = current; scope; scope = scope->parent)
     if (scope->memo.count(demand)) return success();
   if (!fresh && allBound(facts.freeAxes(demand))) return success(succeeded(realise(demand)));
-  bool leaf = isa_and_nonnull<kir::ReadOp>(demand.first.getDefiningOp());
-  if (leaf) {
-    InFlightDiagnostic error = emitError(demand.first.getLoc(), "shared gpu: what this reads is replaced before it can be used");
+  if (isWritten(demand, batch, /*later=*/true)) {
+    auto read = demand.first.getDefiningOp<kir::ReadOp>();
+    if (canKeep(facts, read)) {
+      facts.late.insert(read);
+      return failure();
+    }
+    InFlightDiagnostic error = emitError(read.getLoc(), "shared gpu: what this reads is replaced before it can be used");
     error.attachNote(batch[0]->op->getLoc()) << "by this effect";
     return error;
   }
@@ -78,8 +84,28 @@ SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *
   return together;
 }
 
+// Something that is still to be performed makes what the value reads.
+bool Construction::awaitsEffects(const Demand &demand) {
+  if (ahead.empty()) return false;
+  DemandSet seen;
+  facts.reach(demand, seen);
+  return llvm::any_of(seen.order, [&](const Demand &d) {
+    Operation *op = d.first.getDefiningOp();
+    if (op && isEffect(op) && llvm::any_of(ahead, [&](Effect *effect) { return effect->op->isAncestor(op); })) return true;
+    auto read = dyn_cast_or_null<kir::ReadOp>(op);
+    if (!read || !facts.isVolatile(read)) return false;
+    Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
+    return llvm::any_of(ahead, [&](Effect *effect) {
+      return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
+        return other.write && facts.order(other.op) < facts.order(read) && touchSame(facts, access, other);
+      });
+    });
+  });
+}
+
 LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pending) {
   SmallVector<Effect *> remaining(effects);
+  llvm::append_range(ahead, effects);
   while (!remaining.empty()) {
     SmallVector<Effect *> batch;
     SmallVector<AxisId> unbound;
@@ -100,7 +126,8 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       for (Effect *other : remaining) {
         if (other == first) continue;
         bool joins = other->isLeaf() && unboundAxes(other) == unbound;
-        joins &= llvm::none_of(skipped, [&](Effect *s) { return mustFollow(facts, other, s) || mustFollow(facts, s, other); });
+        joins &= llvm::none_of(
+            skipped, [&](Effect *s) { return mustFollow(facts, other, s) || mustFollow(facts, s, other) || readsOld(facts, s, {other}); });
         for (Effect *member : batch)
           for (auto [later, earlier] : {std::pair(other, member), std::pair(member, other)})
             if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier);
@@ -143,6 +170,8 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
     for (const Demand &demand : waiting)
       if (failed(secure(demand, batch, open))) return failure();
     Effect *first = batch[0];
+    auto done = [&] { llvm::erase_if(ahead, [&](Effect *effect) { return llvm::is_contained(batch, effect); }); };
+    if (iterations || !first->isLeaf()) done(); // what is inside waits for itself
     if (iterations) {
       SmallVector<Demand> roots;
       for (Effect *effect : batch)
@@ -153,6 +182,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
     auto run = [&] { return runLoop(first->op, first); };
     if (first->isLeaf() ? failed(storeAll(batch, unbound)) : failed(traverse({}, unbound, rootsOf(first), run, first->op->getLoc())))
       return failure();
+    done();
   }
   return success();
 }

@@ -1,0 +1,131 @@
+// Snapshots: a read gives the elements as they are where it stands, and happens where they are used. What would be replaced
+// in between goes to a buffer first.
+#include "Snapshots.h"
+
+#include "Groups.h"
+
+using namespace mlir;
+using namespace intent::kir;
+
+namespace intent::conversion {
+
+namespace {
+/// An axis along which an effect, or a pass of a loop, is done step by step.
+struct Walk {
+  AxisId axis;
+  Operation *loop;               // the author's; null: an axis of the effect itself
+  SmallVector<AxisId> outer;     // classes with one position meanwhile
+  SmallVector<Effect *> writers; // leaves that its steps perform
+};
+} // namespace
+
+// What each point of an effect needs, or each pass of a loop.
+static DemandSet usedBy(Facts &facts, Effect &effect) {
+  DemandSet used;
+  if (effect.isLeaf()) {
+    for (const Demand &root : effect.roots)
+      facts.reach(root, used);
+    return used;
+  }
+  Carries loop(effect.op);
+  for (unsigned i = 0; i < loop.size(); ++i)
+    facts.reach({loop.next(i), facts.carryCoordinates(effect.op, i)}, used);
+  if (auto repeat = dyn_cast<WhileOp>(effect.op)) facts.reach({repeat.getCondition().front().getTerminator()->getOperand(0), {}}, used);
+  return used;
+}
+
+static SmallVector<Walk> walksOf(Facts &facts, Effect &effect) {
+  SmallVector<Walk> walks;
+  auto add = [&](AxisId axis, Operation *loop, Operation *place, llvm::function_ref<bool(Effect *)> belongs) {
+    Walk &walk = walks.emplace_back(Walk{axis, loop, facts.loopsAround(place), {}});
+    for (auto &other : facts.effects)
+      if (other->isLeaf() && belongs(other.get())) walk.writers.push_back(other.get());
+  };
+  for (Operation *loop = effect.isLeaf() ? effect.op->getParentOp() : effect.op; loop; loop = loop->getParentOp()) {
+    auto inside = [&](Effect *other) { return loop->isAncestor(other->op); };
+    if (isa<ForOp, WhileOp>(loop)) add(facts.passClass(loop), loop, loop, inside);
+    if (isa<ParallelOp>(loop))
+      for (AxisId id : facts.axesOf(loop))
+        add(facts.find(id), loop, loop, inside);
+  }
+  if (effect.isLeaf())
+    for (AxisId id : facts.axesOf(effect.op))
+      add(facts.find(id), nullptr, effect.op, [&](Effect *other) {
+        return llvm::any_of(facts.axesOf(other->op), [&](AxisId axis) { return facts.find(axis) == facts.find(id); });
+      });
+  return walks;
+}
+
+static bool isReplaced(Facts &facts, const Demand &demand, const Walk &walk) {
+  auto read = demand.first.getDefiningOp<ReadOp>();
+  if (!read || !isa<KirTensorType>(read.getType()) || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) return false;
+  if (walk.loop && walk.loop->isAncestor(read)) return false; // read anew by each step
+  const AxisSet &free = facts.freeAxes(demand);
+  if (!walk.loop && llvm::is_contained(free, walk.axis)) return false; // a traversal's own members: `keepReplaced` sees to them
+  auto isFixed = [&](AxisId id) { return llvm::is_contained(walk.outer, facts.find(id)); };
+  if (llvm::all_of(free, isFixed)) return false; // it is there before the walk
+  Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, nullptr};
+  return llvm::any_of(walk.writers, [&](Effect *writer) {
+    if (viewOf(writer->op) != access.view || facts.order(writer->op) < facts.order(read)) return false;
+    Access write{writer->op, access.view, facts.effectCoordinates(writer->op), true, writer};
+    return !facts.areDisjoint(access.coordinates, write.coordinates, isFixed) &&
+           !meetOnlyAtOnePosition(facts, access, write, walk.axis, isFixed);
+  });
+}
+
+llvm::SetVector<Operation *> findReplaced(Facts &facts) {
+  llvm::SetVector<Operation *> found;
+  for (auto &effect : facts.effects) {
+    DemandSet used = usedBy(facts, *effect);
+    for (const Walk &walk : walksOf(facts, *effect))
+      for (const Demand &demand : used.order)
+        if (isReplaced(facts, demand, walk) && canKeep(facts, demand.first.getDefiningOp<ReadOp>()))
+          found.insert(demand.first.getDefiningOp());
+  }
+  return found;
+}
+
+// It goes to a buffer as soon as it is there: another one would not be in time either.
+static bool isKept(ReadOp read) {
+  if (!read->hasOneUse()) return false;
+  auto write = dyn_cast<WriteOp>(*read->user_begin());
+  if (!write || write->getBlock() != read->getBlock() || !write.getView().getDefiningOp()) return false;
+  for (Operation *between = read->getNextNode(); between != write; between = between->getNextNode())
+    if (isLeafEffect(between) || holdsEffects(between)) return false;
+  return true;
+}
+
+bool canKeep(Facts &facts, ReadOp read) {
+  if (isKept(read)) return false;
+  if (!llvm::all_of(shapeOf(read.getType()), [&](ExtentAttr extent) { return facts.launchBound(extent).has_value(); })) return false;
+  for (Operation *scope = read->getParentOp(); !isa<KernelOp>(scope); scope = scope->getParentOp())
+    if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(scope)) return false;
+  return true;
+}
+
+void keepInBuffer(ReadOp read) {
+  Location loc = read.getLoc();
+  MLIRContext *context = read->getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointAfter(read);
+  auto constant = [&](int64_t value) -> Value {
+    return ConstantOp::create(builder, loc, builder.getIndexType(), builder.getIndexAttr(value));
+  };
+  Value zero = constant(0), one = constant(1);
+  SmallVector<ExtentAttr> shape(shapeOf(read.getType()));
+  SmallVector<Value> items;
+  for (ExtentAttr extent : shape)
+    items.push_back(DomainOp::create(builder, loc, DomainType::get(context, extent), zero,
+                                     ExtentOp::create(builder, loc, builder.getIndexType(), extent), one));
+  if (!isa<KirTensorType>(read.getType())) { // a scalar is one element
+    shape.push_back(ExtentAttr::constant(context, 1));
+    items.push_back(zero);
+  }
+  Location name = NameLoc::get(builder.getStringAttr("snapshot"), loc);
+  Value buffer = BufferOp::create(builder, name, kir::ViewType::get(context, elementType(read.getType()), shape, intent::Access::InOut));
+  auto copy = WriteOp::create(builder, loc, read.getResult(), buffer, items, /*unique=*/false);
+  Value kept = ReadOp::create(builder, loc, read.getType(), buffer, items, Value());
+  read.getResult().replaceAllUsesExcept(kept, copy);
+}
+
+} // namespace intent::conversion

@@ -1,0 +1,243 @@
+"""What a program reads is what stands there at that statement: snapshots, reductions between writes, elements of values at other places.
+
+Integers, against the reference; checked runs shuffle instances and the lanes between fences.
+"""
+import numpy as np
+import pytest
+
+import intent
+import intent.language as I
+from intent import native
+
+pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
+
+KERNELS = []
+
+
+def case(function):
+    KERNELS.append(intent.kernel(function))
+    return KERNELS[-1]
+
+
+# -- a tensor is what was read, whatever is written after --------------------------------------------------------------------------------------
+
+@case
+def before_a_loop(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    old = y[:]
+    for v in range(y.shape[0]):
+        y[v] = old[I.maximum(v - 1, 0)] + x[v]
+
+
+@case
+def before_parallel_points(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    old = y[:]
+    for v in I.parallel(I.domain(y.shape[0])):
+        s = I.cast(0, I.i64)
+        for u in range(v):
+            s += old[u]
+        y[v] = s + x[v]
+
+
+@case
+def in_a_loop(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    b = I.buffer((N,), I.i64, init=y[:])
+    for t in range(3):
+        old = b[:]
+        for v in range(N):
+            b[N - 1 - v] = old[v] + x[v]
+    y[:] = b[:]
+
+
+@case
+def under_a_condition(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    if x[0] > 1:
+        old = y[:]
+        for v in range(N):
+            y[N - 1 - v] = old[v]
+
+
+@case
+def before_a_whole_write(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    b = I.buffer((N,), I.i64, init=y[:])
+    old = b[:]
+    b[:] = x[:]
+    for v in range(N):
+        b[v] = b[v] + old[N - 1 - v]
+    y[:] = b[:]
+
+
+@case
+def one_element(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = x.shape
+    b = I.buffer((N,), I.i64, init=x[:])
+    first = b[0]
+    b[:] = b[:] + y[:]
+    y[:] = b[:] * 2
+    for v in range(N - 1):
+        b[v] = b[v + 1]
+    y[N - 1] = first + b[0]
+
+
+@case
+def product_in_place(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    i = I.indices(I.domain(y.shape[0]))
+    y[:] = I.reduce.sum(I.cast((i[:, None] * 3 + i[None, :]) % 5, I.i64) * y[:][None, :], axis=1)  # each element needs all the old ones
+
+
+@case
+def rows_then_columns(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    b = I.buffer((N, N), I.i64, init=x[:][:, None] + y[:][None, :])
+    for p in range(N - 1):
+        if b[p, p] > 3:
+            b[p, :] = b[p + 1, :] * 2
+            b[:, p] = b[:, p + 1] + 1
+    y[:] = I.reduce.sum(b[:, :], axis=0) & 1023
+
+
+@case
+def eliminate(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    d = I.domain(N)
+    a = I.buffer((N, N), I.i64, init=x[:][:, None] * 2 + y[:][None, :])
+    for k in range(N):
+        f = a[d[k + 1:N], k] // 3
+        a[d[k + 1:N], k] = f
+        a[d[k + 1:N], d[k + 1:N]] = (a[d[k + 1:N], d[k + 1:N]] - f[:, None] * a[k, d[k + 1:N]][None, :]) & 255
+    y[:] = I.reduce.sum(a[:, :], axis=1)
+
+
+# -- walks of one axis on both sides of a write -------------------------------------------------------------------------------------------------
+
+@case
+def sum_between_writes(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    y[0] = I.reduce.max(y[:], axis=0)
+    s = I.reduce.sum(y[:], axis=0)
+    y[N - 1] = s
+    y[:] = y[:] + I.reduce.min(y[:], axis=0)
+
+
+@case
+def change_of_a_step(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    lost = I.reduce.sum(x[:], axis=0)
+    for i in I.parallel(I.domain(N)):
+        s = lost
+        for j in range(i):
+            s += x[j]
+        y[i] = s
+    y[0] = I.reduce.sum(y[:] - x[:], axis=0)
+
+
+@case
+def scan_then_sum(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    t = I.cumsum(y[:], axis=0)
+    y[:] = t + x[:]
+    y[0] = I.reduce.sum(y[:], axis=0)
+
+
+@case
+def written_and_reduced(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    h = y[:] + x[:]
+    y[:] = h
+    y[:] = h * I.reduce.sum(h, axis=0)
+
+
+# -- elements of values at places of their own ---------------------------------------------------------------------------------------------------
+
+@case
+def scan_one_back(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    t = I.cumsum(x[:], axis=0)
+    for v in I.parallel(I.domain(y.shape[0])):
+        y[v] = t[I.maximum(v - 1, 0)] + x[v] - t[v]
+
+
+@case
+def scan_where_data_says(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N, = y.shape
+    t = I.cumsum(y[:], axis=0)
+    y[:] = t
+    for v in I.parallel(I.domain(N)):
+        y[v] = t[I.cast(x[v], I.index) % N]
+
+
+@case
+def counts_where_data_says(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    h = I.histogram(x[:] % 4, 4)
+    for v in range(y.shape[0]):
+        y[v] = I.cast(h[y[v] % 4], I.i64)
+
+
+@case
+def carried_and_shifted(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    d = y[:]
+    for t in range(3):
+        b = I.buffer((y.shape[0],), I.i64)
+        for v in range(y.shape[0]):
+            b[v] = d[I.maximum(v - 1, 0)] + x[v]
+        d = b[:]
+    y[:] = d
+
+
+@intent.fn
+def mulmod(a, b, m):
+    return (a * b) % m
+
+
+@case
+def combined_modulo(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    for v in I.parallel(I.domain(y.shape[0])):
+        y[v] = I.reduce(I.cast(I.indices(I.domain(1, 9)), I.i64), axis=0, identity=1, combine=mulmod, combine_operands=(x[v] + 7,))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+def test_values(kernel):
+    for n in (1, 2, 5, 70, 300):
+        rng = np.random.default_rng(n)
+        x, y = rng.integers(0, 9, n), rng.integers(0, 9, n)
+        wanted = y.copy()
+        intent.interpret(kernel)(x, wanted)
+        for target, check in (("host", False), ("host{warp_size=32, serial_elements=1000000}", False), ("host", True)):
+            if check and n > 70:
+                continue
+            actual = y.copy()
+            intent.compile(kernel, target, options=intent.CompileOptions(check=check))(x, actual)
+            np.testing.assert_array_equal(actual, wanted)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+def test_triton_text(kernel):
+    assert "@triton.jit" in intent.generate(kernel, "triton:sm_90").source
+
+
+# -- one array for two parameters ----------------------------------------------------------------------------------------------------------------
+
+@intent.kernel
+def read_again(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    y[:] = x[:] + 10
+    y[:] = y[:] + x[:]
+
+
+@intent.kernel
+def replaced_store(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    for i in I.parallel(I.domain(x.shape[0])):
+        y[i] = 1
+        y[i] = x[i] + 1
+
+
+@intent.kernel
+def another_reader(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)], z: I.Out[I.i64, ("N",)]):
+    y[:] = 1
+    z[:] = x[:]
+
+
+@pytest.mark.parametrize("kernel", [read_again, replaced_store, another_reader], ids=lambda kernel: kernel.function.__name__)
+def test_one_array_for_two_views(kernel):
+    """What one view's write does to what the other's later read sees is not left to chance."""
+    x = np.arange(4)
+    with pytest.raises(intent.CallError, match="overlap in memory"):
+        intent.compile(kernel)(x, x, *([np.zeros(4, np.int64)] if kernel is another_reader else []))
