@@ -37,6 +37,15 @@ static Coordinates imageOf(Facts &facts, Effect *effect) {
   for (auto [position, swapped, axis] : llvm::zip_equal(own, image, facts.axesOf(write)))
     if (swap(swapped) != position || !facts.isWithin(swapped, facts.axis(axis).extent)) return {};
   if (facts.effectCoordinates(write, image) != read) return {};
+  // What walks a swapped axis, such as a scan, needs more of it than the two positions of a pair.
+  auto isSwapped = [&](AxisId axis) {
+    return llvm::any_of(llvm::zip_equal(own, image), [&](auto pair) {
+      auto [position, swapped] = pair;
+      return position != swapped && position->axis == facts.find(axis);
+    });
+  };
+  for (const Demand &demand : facts.demandsOf(effect).order)
+    if (Operation *op = demand.first.getDefiningOp(); op && !isa<WriteOp>(op) && llvm::any_of(facts.axesOf(op), isSwapped)) return {};
   return image;
 }
 

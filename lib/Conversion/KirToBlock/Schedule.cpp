@@ -86,16 +86,18 @@ SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *
 
 // Something that is still to be performed makes what the value reads.
 bool Construction::awaitsEffects(const Demand &demand) {
-  if (ahead.empty()) return false;
+  SmallVector<Effect *> awaited; // what is inside a loop waits for its own effects, not for the loop
+  llvm::copy_if(ahead, std::back_inserter(awaited), [&](Effect *effect) { return !llvm::is_contained(entered, effect); });
+  if (awaited.empty()) return false;
   DemandSet seen;
   facts.reach(demand, seen);
   return llvm::any_of(seen.order, [&](const Demand &d) {
     Operation *op = d.first.getDefiningOp();
-    if (op && isEffect(op) && llvm::any_of(ahead, [&](Effect *effect) { return effect->op->isAncestor(op); })) return true;
+    if (op && isEffect(op) && llvm::any_of(awaited, [&](Effect *effect) { return effect->op->isAncestor(op); })) return true;
     auto read = dyn_cast_or_null<kir::ReadOp>(op);
     if (!read || !facts.isVolatile(read)) return false;
     Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
-    return llvm::any_of(ahead, [&](Effect *effect) {
+    return llvm::any_of(awaited, [&](Effect *effect) {
       return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
         return other.write && facts.order(other.op) < facts.order(read) && touchSame(facts, access, other);
       });
@@ -171,7 +173,6 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       if (failed(secure(demand, batch, open))) return failure();
     Effect *first = batch[0];
     auto done = [&] { llvm::erase_if(ahead, [&](Effect *effect) { return llvm::is_contained(batch, effect); }); };
-    if (iterations || !first->isLeaf()) done(); // what is inside waits for itself
     if (iterations) {
       SmallVector<Demand> roots;
       for (Effect *effect : batch)
@@ -179,7 +180,12 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       if (failed(traverse({}, unbound, roots, [&] { return emit(batch, {}); }, first->op->getLoc()))) return failure();
       continue;
     }
-    auto run = [&] { return runLoop(first->op, first); };
+    auto run = [&] {
+      entered.push_back(first);
+      LogicalResult result = runLoop(first->op, first);
+      entered.pop_back();
+      return result;
+    };
     if (first->isLeaf() ? failed(storeAll(batch, unbound)) : failed(traverse({}, unbound, rootsOf(first), run, first->op->getLoc())))
       return failure();
     done();

@@ -393,7 +393,9 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
 bool Construction::canJoin(const Demand &demand, ArrayRef<AxisId> classes, ArrayRef<Demand> chosen) {
   Operation *op = demand.first.getDefiningOp();
   if (!op || !isReduction(op) || reducedClasses(op) != classes || current->memo.count(demand)) return false;
-  if (!allBound(facts.freeAxes(demand)) || scopeOf(facts.freeAxes(demand)) != current || awaitsEffects(demand)) return false;
+  if (!allBound(facts.freeAxes(demand)) || scopeOf(facts.freeAxes(demand)) != current) return false;
+  auto needs = [&](Effect *effect) { return facts.demandsOf(effect).seen.count(demand) != 0; };
+  if ((!ahead.empty() && llvm::none_of(ahead, needs)) || awaitsEffects(demand)) return false;
   return llvm::none_of(chosen, [&](const Demand &d) { return d.first.getDefiningOp() == op && d.second == demand.second; });
 }
 
