@@ -183,6 +183,29 @@ def carried_and_shifted(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
     y[:] = d
 
 
+@case
+def carried_and_read_back(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    d = y[:]
+    for t in range(3):
+        for v in I.parallel(I.domain(y.shape[0])):
+            m = I.cast(0, I.i64)
+            for u in range(v):
+                m += d[u]
+            y[v] = (m + x[v]) & 255
+        d = y[:]
+
+
+@case
+def carried_beside_a_number(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    d, e, n = y[:], x[:], 0
+    while n < 3:
+        b = I.buffer((y.shape[0],), I.i64)
+        for v in I.parallel(I.domain(y.shape[0])):
+            b[v] = I.reduce.sum(d[I.domain(y.shape[0])[0:v]], axis=0) + e[v]
+        d, e, n = b[:] & 255, d, n + 1
+    y[:] = d + e
+
+
 @intent.fn
 def mulmod(a, b, m):
     return (a * b) % m
@@ -207,6 +230,25 @@ def test_values(kernel):
             actual = y.copy()
             intent.compile(kernel, target, options=intent.CompileOptions(check=check))(x, actual)
             np.testing.assert_array_equal(actual, wanted)
+
+
+@intent.kernel
+def power_iteration(x: I.InOut[I.f64, ("N",)]):
+    d = x[:]
+    for t in range(3):
+        d = d / I.sqrt(I.reduce.sum(d * d, axis=0)) + 1.0
+    x[:] = d
+
+
+def test_a_carry_of_any_length():
+    """The host holds what a loop carries whole, however long it is."""
+    for n in (1, 40000, 300001):
+        x = np.random.default_rng(1).standard_normal(n)
+        wanted = x.copy()
+        for _ in range(3):
+            wanted = wanted / np.sqrt((wanted * wanted).sum()) + 1.0
+        intent.compile(power_iteration)(x)
+        np.testing.assert_allclose(x, wanted, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)

@@ -18,11 +18,12 @@ private:
   // Variants.cpp
   std::vector<GroupFacts> findGroups();
   std::vector<Variant> chooseVariants();
+  bool findUnheld();
   bool splitWide(std::vector<GroupFacts> &wide);
   block::ExprAttr tileRagged(std::vector<GroupFacts> &ragged);
   block::ExprAttr serialGuard(const GroupFacts &group);
   block::ExprAttr finishGuard(const GroupFacts &group);
-  block::ExprAttr residentGuard();
+  block::ExprAttr residentGuard(bool needed);
   Variant makeVariant(llvm::StringRef name, llvm::ArrayRef<GroupFacts> groups, bool resident);
   block::ExprAttr splitGuard(llvm::ArrayRef<GroupFacts> wide, const Variant &variant);
   // Covers.cpp

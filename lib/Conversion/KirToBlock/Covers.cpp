@@ -135,7 +135,13 @@ bool Assignment::isResident(const GroupFacts &g, AxisId id) {
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
   // Where lanes are threads, rows of different lengths share an instance instead of leaving most of it idle.
   bool share = feature("warp_size", 1) > 1;
-  auto mayHaveLanes = [&](AxisId id) { return (!g.isUniform(id) || (share && canShare(g, id))) && !isPointExtent(facts, id); };
+  auto mayHaveLanes = [&](AxisId id) {
+    // Checked code has an instance for each of the author's iterations, so that what two of them touch is seen as a race.
+    if (facts.checked && !share &&
+        llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Parallel; }))
+      return false;
+    return (!g.isUniform(id) || (share && canShare(g, id))) && !isPointExtent(facts, id);
+  };
   // Beside lanes that the instance walks a program axis counts rows.
   auto inner = llvm::make_filter_range(g.classes, [&](AxisId id) {
     return !g.isUniform(id) && !isPointExtent(facts, id) && !llvm::is_contained(g.program, id) && !g.ordered.contains(id) &&
@@ -231,7 +237,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       cover.loop = true;
       continue;
     }
-    if (resident && isResident(g, id)) {
+    if ((resident || g.complete.contains(id)) && isResident(g, id)) {
       giveCoverage(g, cover, id, variant);
       continue;
     }

@@ -204,8 +204,9 @@ public:
 
   kir::KernelOp kernel;
   IndexContext index;
-  /// What construction found replaced before it could be used, and a buffer can keep.
-  llvm::SetVector<mlir::Operation *> late;
+  /// Reads that construction found replaced before they could be used, and ordered loops with a carry that is needed whole on an
+  /// axis which an instance does not hold whole. Buffers can keep them.
+  llvm::SetVector<mlir::Operation *> late, unheld;
   /// In checked code a read happens exactly where the author's program makes it: it needs what decides about that.
   const bool checked;
 

@@ -23,12 +23,16 @@ public:
       : kernel(kernel), target(target), options(options), builder(kernel) {}
 
   LogicalResult run() {
-    while (true) { // each time around another read is kept in a buffer
+    while (true) { // each time around another value is kept in a buffer
       facts.emplace(kernel);
       if (failed(facts->analyse())) return failure();
       if (keepReplaced(findReplaced(*facts))) continue;
       FailureOr<std::vector<Variant>> variants = assignCovers(*facts, target, options);
-      if (failed(variants)) return failure();
+      if (failed(variants)) {
+        if (facts->unheld.empty()) return failure();
+        llvm::for_each(facts->unheld, carryInBuffers);
+        continue;
+      }
       collectPrivates();
       builder.setInsertionPoint(kernel);
       auto result = block::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), interface(), checks(), overlaps());

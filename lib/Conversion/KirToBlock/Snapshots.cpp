@@ -85,6 +85,48 @@ llvm::SetVector<Operation *> findReplaced(Facts &facts) {
   return found;
 }
 
+//===- buffers -----------------------------------------------------------------------------------------===//
+
+// A buffer's memory is bounded at launch, and only control may hold effects.
+static bool canHold(Facts &facts, Type type, Operation *place) {
+  for (Operation *scope = place->getParentOp(); !isa<KernelOp>(scope); scope = scope->getParentOp())
+    if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(scope)) return false;
+  return llvm::all_of(shapeOf(type), [&](ExtentAttr extent) { return facts.launchBound(extent).has_value(); });
+}
+
+namespace {
+/// A buffer for values of one type; what it selects whole is there from where it is made.
+class Buffer {
+public:
+  Buffer(OpBuilder &builder, Location loc, StringRef name, Type type) : type(type) {
+    MLIRContext *context = builder.getContext();
+    auto constant = [&](int64_t value) -> Value {
+      return ConstantOp::create(builder, loc, builder.getIndexType(), builder.getIndexAttr(value));
+    };
+    Value zero = constant(0), one = constant(1);
+    SmallVector<ExtentAttr> shape(shapeOf(type));
+    for (ExtentAttr extent : shape)
+      items.push_back(DomainOp::create(builder, loc, DomainType::get(context, extent), zero,
+                                       ExtentOp::create(builder, loc, builder.getIndexType(), extent), one));
+    if (!isa<KirTensorType>(type)) { // a scalar is one element
+      shape.push_back(ExtentAttr::constant(context, 1));
+      items.push_back(zero);
+    }
+    view = BufferOp::create(builder, NameLoc::get(builder.getStringAttr(name), loc),
+                            kir::ViewType::get(context, elementType(type), shape, intent::Access::InOut));
+  }
+  Operation *write(OpBuilder &builder, Value value) const {
+    return WriteOp::create(builder, value.getLoc(), value, view, items, /*unique=*/false);
+  }
+  Value read(OpBuilder &builder, Location loc) const { return ReadOp::create(builder, loc, type, view, items, Value()); }
+
+private:
+  Type type;
+  Value view;
+  SmallVector<Value> items;
+};
+} // namespace
+
 // It goes to a buffer as soon as it is there: another one would not be in time either.
 static bool isKept(ReadOp read) {
   if (!read->hasOneUse()) return false;
@@ -95,37 +137,69 @@ static bool isKept(ReadOp read) {
   return true;
 }
 
-bool canKeep(Facts &facts, ReadOp read) {
-  if (isKept(read)) return false;
-  if (!llvm::all_of(shapeOf(read.getType()), [&](ExtentAttr extent) { return facts.launchBound(extent).has_value(); })) return false;
-  for (Operation *scope = read->getParentOp(); !isa<KernelOp>(scope); scope = scope->getParentOp())
-    if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(scope)) return false;
-  return true;
-}
+bool canKeep(Facts &facts, ReadOp read) { return !isKept(read) && canHold(facts, read.getType(), read); }
 
 void keepInBuffer(ReadOp read) {
-  Location loc = read.getLoc();
-  MLIRContext *context = read->getContext();
-  OpBuilder builder(context);
+  OpBuilder builder(read->getContext());
   builder.setInsertionPointAfter(read);
-  auto constant = [&](int64_t value) -> Value {
-    return ConstantOp::create(builder, loc, builder.getIndexType(), builder.getIndexAttr(value));
-  };
-  Value zero = constant(0), one = constant(1);
-  SmallVector<ExtentAttr> shape(shapeOf(read.getType()));
-  SmallVector<Value> items;
-  for (ExtentAttr extent : shape)
-    items.push_back(DomainOp::create(builder, loc, DomainType::get(context, extent), zero,
-                                     ExtentOp::create(builder, loc, builder.getIndexType(), extent), one));
-  if (!isa<KirTensorType>(read.getType())) { // a scalar is one element
-    shape.push_back(ExtentAttr::constant(context, 1));
-    items.push_back(zero);
-  }
-  Location name = NameLoc::get(builder.getStringAttr("snapshot"), loc);
-  Value buffer = BufferOp::create(builder, name, kir::ViewType::get(context, elementType(read.getType()), shape, intent::Access::InOut));
-  auto copy = WriteOp::create(builder, loc, read.getResult(), buffer, items, /*unique=*/false);
-  Value kept = ReadOp::create(builder, loc, read.getType(), buffer, items, Value());
+  Buffer buffer(builder, read.getLoc(), "snapshot", read.getType());
+  Operation *copy = buffer.write(builder, read.getResult());
+  Value kept = buffer.read(builder, read.getLoc());
   read.getResult().replaceAllUsesExcept(kept, copy);
+}
+
+bool canCarry(Facts &facts, Operation *loop) {
+  if (!isa<ForOp, WhileOp>(loop)) return false;
+  bool any = false;
+  for (Value init : Carries(loop).inits()) {
+    if (!isa<KirTensorType>(init.getType())) continue;
+    any = true;
+    if (!canHold(facts, init.getType(), loop)) return false;
+  }
+  return any;
+}
+
+void carryInBuffers(Operation *loop) {
+  Location loc = loop->getLoc();
+  OpBuilder builder(loop);
+  std::map<unsigned, Buffer> buffers; // by number of the carry
+  SmallVector<Value> inits;
+  for (auto [i, init] : llvm::enumerate(Carries(loop).inits())) {
+    if (!isa<KirTensorType>(init.getType())) {
+      inits.push_back(init);
+      continue;
+    }
+    Buffer buffer(builder, loc, "carried", init.getType());
+    buffer.write(builder, init);
+    buffers.emplace(i, buffer);
+  }
+  TypeRange types = ValueRange(inits).getTypes();
+  Operation *other;
+  if (auto repeat = dyn_cast<ForOp>(loop)) other = ForOp::create(builder, loc, types, repeat.getDomain(), inits);
+  else other = WhileOp::create(builder, loc, types, inits);
+  for (auto [region, old] : llvm::zip_equal(other->getRegions(), loop->getRegions())) {
+    region.takeBody(old);
+    ::mlir::Block &block = region.front();
+    unsigned first = block.getNumArguments() - loop->getNumResults(); // a `for` has its coordinate
+    OpBuilder inside = OpBuilder::atBlockBegin(&block);
+    for (auto &[i, buffer] : buffers)
+      block.getArgument(first + i).replaceAllUsesWith(buffer.read(inside, loc));
+    for (auto &entry : llvm::reverse(buffers))
+      block.eraseArgument(first + entry.first);
+  }
+  Operation *yield = other->getRegions().back().front().getTerminator();
+  OpBuilder atEnd(yield);
+  for (auto &[i, buffer] : buffers)
+    buffer.write(atEnd, yield->getOperand(i));
+  for (auto &entry : llvm::reverse(buffers))
+    yield->eraseOperand(entry.first);
+  builder.setInsertionPointAfter(other);
+  unsigned next = 0;
+  for (OpResult result : loop->getResults()) {
+    auto carried = buffers.find(result.getResultNumber());
+    result.replaceAllUsesWith(carried == buffers.end() ? Value(other->getResult(next++)) : carried->second.read(builder, loc));
+  }
+  loop->erase();
 }
 
 } // namespace intent::conversion

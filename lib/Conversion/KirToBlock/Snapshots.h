@@ -1,4 +1,4 @@
-// Reads whose elements are replaced before they are used, and buffers that keep them.
+// Reads whose elements are replaced before they are used, carries that an instance cannot hold, and buffers that keep both.
 #ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_SNAPSHOTS_H
 #define INTENT_LIB_CONVERSION_KIRTOBLOCK_SNAPSHOTS_H
 
@@ -10,11 +10,17 @@ namespace intent::conversion {
 /// step's own.
 llvm::SetVector<mlir::Operation *> findReplaced(Facts &facts);
 
-/// True if a buffer can hold what the read gives and does not yet: it stands in control, and the launch bounds its extents.
+/// True if a buffer can hold what the read gives, and none does yet.
 bool canKeep(Facts &facts, kir::ReadOp read);
 
 /// Copies what the read gives to a buffer of its own where it stands, which its users read instead.
 void keepInBuffer(kir::ReadOp read);
+
+/// True if buffers can hold the tensors that an ordered loop carries, and it carries some.
+bool canCarry(Facts &facts, mlir::Operation *loop);
+
+/// Has an ordered loop carry its tensors in buffers, which each pass reads and writes whole. The loop is another operation then.
+void carryInBuffers(mlir::Operation *loop);
 
 } // namespace intent::conversion
 

@@ -3,6 +3,7 @@
 
 #include "Groups.h"
 #include "Handover.h"
+#include "Snapshots.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -75,14 +76,16 @@ ExprAttr Assignment::finishGuard(const GroupFacts &g) {
   return guard;
 }
 
-// Every class with a resident cover fits, the group's other lanes aside.
-ExprAttr Assignment::residentGuard() {
+// Every class with a resident cover fits, the group's other lanes aside; `needed`: of those that have no other cover, which a
+// target without limits holds whatever they are.
+ExprAttr Assignment::residentGuard(bool needed) {
   int64_t limit = feature("fragment_elements", 65536) / 2;
   ExprAttr guard = ExprAttr::constant(context, 1);
+  if (needed && feature("fragment_limit", INT64_MAX) >= unboundedSerial) return guard;
   for (const GroupFacts &g : groups) {
     ExprAttr product;
     for (AxisId id : g.classes) {
-      if (!isResident(g, id)) continue;
+      if (!isResident(g, id) || (needed && !g.complete.contains(id))) continue;
       ExprAttr extent = facts.launchExpr(facts.axis(id).extent);
       product = product ? ExprAttr::apply(ExprKind::Mul, {product, extent}) : extent;
     }
@@ -177,9 +180,15 @@ ExprAttr Assignment::tileRagged(std::vector<GroupFacts> &ragged) {
 
 std::vector<Variant> Assignment::chooseVariants() {
   bool mustBeComplete = llvm::any_of(groups, [](const GroupFacts &g) { return !g.complete.empty(); });
-  bool anyResident =
-      llvm::any_of(groups, [&](const GroupFacts &g) { return llvm::any_of(g.classes, [&](AxisId id) { return isResident(g, id); }); });
-  ExprAttr always = ExprAttr::constant(context, 1), fits = residentGuard(), serial = always, rest = always;
+  bool anyResident = false, anyChoice = false; // held at once, and of these what might be walked in chunks instead
+  for (const GroupFacts &g : groups)
+    for (AxisId id : g.classes) {
+      anyResident |= isResident(g, id);
+      anyChoice |= isResident(g, id) && !g.complete.contains(id);
+    }
+  if (mustBeComplete && !anyResident) return {};
+  ExprAttr always = ExprAttr::constant(context, 1), holds = residentGuard(/*needed=*/true), serial = always, rest = always;
+  ExprAttr fits = anyChoice ? residentGuard(/*needed=*/false) : holds;
   for (const GroupFacts &g : groups) {
     ExprAttr alone = serialGuard(g);
     serial = ExprAttr::apply(ExprKind::And, {serial, alone ? alone : finishGuard(g)});
@@ -201,9 +210,22 @@ std::vector<Variant> Assignment::chooseVariants() {
     addFirst(variant, splitGuard(wide, variant));
   } else if (ExprAttr few = tileRagged(wide)) addFirst(makeVariant("ragged", wide, anyResident), few);
   if (anyResident) guarded(makeVariant("resident", groups, true), ExprAttr::apply(ExprKind::And, {fits, rest}));
-  if (!mustBeComplete && (!anyResident || fits.getConstant() != 1))
-    guarded(makeVariant(anyResident ? "chunked" : "tiled", groups, false), anyResident ? ExprAttr::apply(ExprKind::Not, {fits}) : rest);
+  if (!anyResident) guarded(makeVariant("tiled", groups, false), rest);
+  else if (anyChoice && fits.getConstant() != 1)
+    guarded(makeVariant("chunked", groups, false), ExprAttr::apply(ExprKind::And, {holds, ExprAttr::apply(ExprKind::Not, {fits})}));
   return variants;
+}
+
+// Loops that buffers can carry the tensors of, where no instance can hold them.
+bool Assignment::findUnheld() {
+  for (const GroupFacts &g : groups)
+    facts.kernel.walk([&](Operation *loop) {
+      if (!Carries::has(loop) || !canCarry(facts, loop)) return;
+      for (unsigned i = 0; i < Carries(loop).size(); ++i)
+        for (AxisId id : facts.carryAxes(loop, i))
+          if (g.complete.contains(facts.find(id)) && !isResident(g, facts.find(id))) facts.unheld.insert(loop);
+    });
+  return !facts.unheld.empty();
 }
 
 FailureOr<std::vector<Variant>> Assignment::run() {
@@ -214,6 +236,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   if (failed(readForced())) return failure();
   if (forced.empty()) {
     std::vector<Variant> variants = chooseVariants();
+    if (variants.empty() && findUnheld()) return failure();
     if (variants.empty())
       return facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
     return variants;
