@@ -62,6 +62,10 @@ bool isDefinedOn(BinaryKind kind, Type element) {
   bool bitwise = llvm::is_contained({BinaryKind::And, BinaryKind::Or, BinaryKind::Xor, BinaryKind::Shl, BinaryKind::Shr}, kind);
   return !bitwise || !isa<FloatType>(element);
 }
+bool isDefinedOn(AtomicKind kind, Type element) {
+  if (llvm::is_contained({AtomicKind::And, AtomicKind::Or, AtomicKind::Xor}, kind)) return !isa<FloatType>(element);
+  return !llvm::is_contained({AtomicKind::Add, AtomicKind::Max, AtomicKind::Min}, kind) || !element.isInteger(1);
+}
 
 bool mayApproximate(UnaryKind kind, Type element) {
   return element.isF32() && llvm::is_contained({UnaryKind::Exp2, UnaryKind::Tanh}, kind);

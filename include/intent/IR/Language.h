@@ -25,6 +25,7 @@ mlir::Type parseDtype(mlir::MLIRContext *context, llvm::StringRef name);
 /// True if the function has a meaning on elements of that scalar type.
 bool isDefinedOn(UnaryKind kind, mlir::Type element);
 bool isDefinedOn(BinaryKind kind, mlir::Type element);
+bool isDefinedOn(AtomicKind kind, mlir::Type element);
 
 /// True if the function has an approximate form on elements of that scalar type.
 bool mayApproximate(UnaryKind kind, mlir::Type element);

@@ -251,8 +251,9 @@ private:
   mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<const Index *> place, llvm::ArrayRef<Real> values);
   mlir::LogicalResult makeBuffers();
   mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
+  mlir::LogicalResult keepReplayed(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining);
-  bool inStepWith(Effect *later, Effect *earlier);
+  bool inStepWith(Effect *later, Effect *earlier, llvm::ArrayRef<AxisId> unbound);
   bool walkApart(Effect *a, Effect *b, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Demand> rootsOf(Effect *effect);
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);

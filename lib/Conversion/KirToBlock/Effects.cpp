@@ -1,6 +1,7 @@
 // Effects: the stores and atomic accesses of a group, in traversals of what they leave unbound.
 #include "Construct.h"
 
+#include "GroupFacts.h"
 #include "Groups.h"
 
 using namespace mlir;
@@ -192,7 +193,7 @@ LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> 
   }
   for (Effect *effect : batch)
     llvm::append_range(roots, effect->roots);
-  if (failed(keepReplaced(batch, unbound))) return failure();
+  if (failed(keepReplaced(batch, unbound)) || failed(keepReplayed(batch, unbound))) return failure();
   return traverse(reductions, unbound, roots, [&] { return perform(batch); }, batch[0]->op->getLoc());
 }
 
@@ -228,6 +229,38 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
       SmallVector<AxisId> classes;
       if (failed(keep(demand, whole, classes))) return failure();
     }
+  return success();
+}
+
+// A reduction is done once, not again in each pass of a loop that it does not vary over: where it needs a loop inside that one,
+// it is done before both.
+LogicalResult Construction::keepReplayed(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
+  SmallVector<AxisId> loops; // outer to inner
+  for (AxisId id : unbound)
+    if (!isComplete(id)) loops.push_back(id);
+  if (loops.size() < 2 || handed) return success();
+  DemandSet seen;
+  SmallVector<Demand> stack;
+  for (Effect *effect : batch)
+    llvm::append_range(stack, effect->roots);
+  while (!stack.empty()) {
+    Demand demand = stack.pop_back_val();
+    if (!seen.insert(demand)) continue;
+    Operation *op = demand.first.getDefiningOp();
+    const AxisSet &free = facts.freeAxes(demand);
+    auto varies = [&](AxisId id) { return llvm::is_contained(free, id); };
+    auto *again = llvm::find_if(loops, [&](AxisId id) { return !varies(id) && !isPointExtent(facts, id); });
+    bool replayed = op && isReduction(op) && again != loops.end() && std::any_of(again, loops.end(), varies);
+    if (!replayed || awaitsEffects(demand) || !llvm::all_of(free, [&](AxisId id) { return lookup(id) || workspaceExtent(id); })) {
+      llvm::append_range(stack, facts.children(demand));
+      continue;
+    }
+    AxisSet whole;
+    llvm::copy_if(loops, std::back_inserter(whole), varies);
+    llvm::sort(whole);
+    SmallVector<AxisId> classes;
+    if (failed(keep(demand, whole, classes))) return failure();
+  }
   return success();
 }
 

@@ -132,7 +132,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
             skipped, [&](Effect *s) { return mustFollow(facts, other, s) || mustFollow(facts, s, other) || readsOld(facts, s, {other}); });
         for (Effect *member : batch)
           for (auto [later, earlier] : {std::pair(other, member), std::pair(member, other)})
-            if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier);
+            if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier, unbound);
         // Scans in two directions are walked twice rather than kept, where nothing replaces what the second walk reads.
         bool apart = llvm::any_of(batch, [&](Effect *member) { return walkApart(other, member, unbound); });
         if (apart && !readsOld(facts, other, batch) && llvm::none_of(batch, [&](Effect *m) { return readsOld(facts, m, other); }))
@@ -215,14 +215,25 @@ SmallVector<Demand> Construction::rootsOf(Effect *effect) {
 }
 
 // In one traversal all values are read before the first store, so the later effect must not read what the earlier one
-// stores; the result of an atomic access is there at its own point.
-bool Construction::inStepWith(Effect *later, Effect *earlier) {
+// stores, and what both store they store at one position; the result of an atomic access is there at its own point.
+bool Construction::inStepWith(Effect *later, Effect *earlier, ArrayRef<AxisId> unbound) {
+  auto isFixed = [&](AxisId id) {
+    const Binding *binding = lookup(facts.find(id));
+    return binding && !binding->lanes;
+  };
   for (const Access &access : facts.accessesOf(later))
-    if (!access.write && facts.order(access.op) > facts.order(earlier->op))
-      for (const Access &write : facts.accessesOf(earlier))
-        if (write.write && touchSame(facts, write, access)) return false;
+    for (const Access &write : facts.accessesOf(earlier)) {
+      if (!write.write || !touchSame(facts, write, access)) continue;
+      if (!access.write && facts.order(access.op) > facts.order(earlier->op)) return false;
+      bool crossed = llvm::any_of(unbound, [&](AxisId id) { // a later chunk of the one would replace what the other has stored
+        return !isComplete(id) && !areIterations(facts, later, earlier, id) && !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
+      });
+      if (access.write && crossed) return false;
+    }
+  bool atomic = !isa<kir::WriteOp, kir::ScatterReduceOp>(earlier->op); // not behind all values
+  if (atomic && readsOld(facts, later, {earlier})) return false;
   if (!dependsOn(facts, later, earlier)) return true;
-  return !isa<kir::WriteOp, kir::ScatterReduceOp>(earlier->op);
+  return atomic;
 }
 
 } // namespace intent::conversion

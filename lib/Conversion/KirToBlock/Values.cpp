@@ -343,13 +343,12 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   }
   auto at = [&](Value v) { return Demand(v, isa<KirTensorType>(v.getType()) ? coordinates : Coordinates()); };
   if (auto constantOp = dyn_cast<kir::ConstantOp>(op)) return constant(constantOp.getValue(), loc);
+  if (isa<kir::ReadOp>(op) || isReduction(op))
+    for (Scope *scope = current; scope; scope = scope->parent)
+      if (scope->keptIn.count(demand)) return elsewhere(demand, demand);
   if (auto read = dyn_cast<kir::ReadOp>(op)) {
     std::optional<Demand> stored = facts.forwarded(read, coordinates);
-    if (!stored) {
-      for (Scope *scope = current; scope; scope = scope->parent)
-        if (scope->keptIn.count(demand)) return elsewhere(demand, demand);
-      return load(read, coordinates);
-    }
+    if (!stored) return load(read, coordinates);
     FailureOr<Real> real = realise(*stored);
     if (failed(real) || !read.getValid()) return real;
     FailureOr<Real> valid = realise(at(read.getValid()));

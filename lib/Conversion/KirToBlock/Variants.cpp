@@ -67,6 +67,16 @@ ExprAttr Assignment::finishGuard(const GroupFacts &g) {
         elements = ExprAttr::apply(ExprKind::Mul, {elements, facts.launchExpr(facts.axis(id).extent)});
     bound(elements);
   }
+  for (Effect *effect : g.effects)
+    forEachLeaf(effect, [&](Effect *leaf) { // what it performs alone
+      SmallVector<AxisId> axes = facts.axesOf(leaf);
+      if (llvm::is_contained(axes, *g.split)) return;
+      ExprAttr elements = ExprAttr::constant(context, 1);
+      for (AxisId id : axes)
+        if (!llvm::is_contained(g.program, id) && facts.isLaunchVisible(facts.axis(id).extent))
+          elements = ExprAttr::apply(ExprKind::Mul, {elements, facts.launchExpr(facts.axis(id).extent)});
+      bound(elements);
+    });
   for (const Started &started : startedViews(facts, g.effects, *g.split)) {
     ExprAttr elements = ExprAttr::constant(context, 1);
     for (kir::ExtentAttr extent : kir::shapeOf(started.view.getType()))

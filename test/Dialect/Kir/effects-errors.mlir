@@ -133,8 +133,16 @@ kir.kernel @atomic(%x: !kir.view<f32, ["M"], inout> {kir.name = "x"}, %r: !kir.v
 // -----
 
 kir.kernel @atomic(%x: !kir.view<f32, ["M"], inout> {kir.name = "x"}, %r: !kir.view<f32, ["M"], in> {kir.name = "r"}, %w: !kir.view<f32, ["M"], out> {kir.name = "w"}, %s: f32 {kir.name = "s"}, %i: index {kir.name = "i"}, %c: i1 {kir.name = "c"}, %n: i32 {kir.name = "n"}) {
+  // expected-error @below {{C9: an atomic xor does not take f32}}
+  %v = kir.atomic xor relaxed %x[%i : index] value %s : f32 : !kir.view<f32, ["M"], inout> -> f32
+  kir.return
+}
+
+// -----
+
+kir.kernel @atomic(%x: !kir.view<f32, ["M"], inout> {kir.name = "x"}, %r: !kir.view<f32, ["M"], in> {kir.name = "r"}, %w: !kir.view<f32, ["M"], out> {kir.name = "w"}, %s: f32 {kir.name = "s"}, %i: index {kir.name = "i"}, %c: i1 {kir.name = "c"}, %n: i32 {kir.name = "n"}) {
   // expected-error @below {{C3: expected a value of type 'f32', got 'i1'}}
-  %v = kir.atomic xor relaxed %x[%i : index] value %c : i1 : !kir.view<f32, ["M"], inout> -> i1
+  %v = kir.atomic exchange relaxed %x[%i : index] value %c : i1 : !kir.view<f32, ["M"], inout> -> i1
   kir.return
 }
 

@@ -256,40 +256,55 @@ static bool isHandedOut(LoadOp source, Operation *access, ArrayRef<Derivation> n
   auto isNeeded = [&](Operation *op) {
     return op == access || llvm::any_of(needs, [&](const Derivation &need) { return need.source == op; });
   };
-  SmallVector<Value> work{source.getResult()};
-  llvm::DenseSet<Value> seen;
+  struct Step {
+    Value value;
+    bool mixed; // made of the elements of other lanes, too
+    bool operator<(const Step &other) const {
+      return std::pair(value.getAsOpaquePointer(), mixed) < std::pair(other.value.getAsOpaquePointer(), other.mixed);
+    }
+  };
+  SmallVector<Step> work{{source.getResult(), false}};
+  std::set<Step> seen;
   bool scalar = !hasLanes(source.getType()), alone = scalar || mayBeScalar(source, source.getType());
   while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second) continue;
-    for (OpOperand &use : value.getUses()) {
+    Step step = work.pop_back_val();
+    if (!seen.insert(step).second) continue;
+    auto follow = [&](ValueRange values, bool mixed) {
+      for (Value value : values)
+        work.push_back({value, mixed});
+    };
+    for (OpOperand &use : step.value.getUses()) {
       Operation *user = use.getOwner();
       if (isa<scf::YieldOp>(user) || (isa<scf::ConditionOp>(user) && use.getOperandNumber())) {
-        receivers(use, work);
+        SmallVector<Value> into;
+        receivers(use, into);
+        follow(into, step.mixed);
         continue;
       }
       if (auto loop = dyn_cast<scf::ForOp>(user); loop && use.getOperandNumber() >= 3) {
         unsigned i = use.getOperandNumber() - 3;
-        work.append({loop.getRegionIterArg(i), loop.getResult(i)});
+        follow({loop.getRegionIterArg(i), loop.getResult(i)}, step.mixed);
         continue;
       }
       if (auto loop = dyn_cast<scf::WhileOp>(user)) {
-        work.push_back(loop.getBeforeArguments()[use.getOperandNumber()]);
+        follow(loop.getBeforeArguments()[use.getOperandNumber()], step.mixed);
         continue;
       }
       if (Type shape = partsOf(user).shape) {
-        if (hasLanes(shape) && (scalar || rankOf(value) < extentsOf(shape).size())) return true;
+        bool repeats = scalar || rankOf(step.value) < extentsOf(shape).size();
+        if (hasLanes(shape) && repeats && !step.mixed) return true;
         if (alone && !isa<LoadOp>(user) && !isNeeded(user)) return true;
-        if (isa<LoadOp>(user)) work.push_back(user->getResult(0));
+        if (isa<LoadOp>(user)) follow(user->getResult(0), step.mixed);
         continue;
       }
       if (isa<BroadcastOp>(user) || isElementWise(user)) {
         Value result = user->getResult(0);
-        if (hasLanes(result.getType()) && rankOf(value) < rankOf(result)) return true;
-        work.push_back(result);
+        if (hasLanes(result.getType()) && rankOf(step.value) < rankOf(result) && !step.mixed) return true;
+        follow(result, step.mixed);
         continue;
       }
-      if (auto contract = dyn_cast<ContractOp>(user); contract && use.getOperandNumber() == 2) work.push_back(contract.getResult());
+      if (auto contract = dyn_cast<ContractOp>(user); contract && use.getOperandNumber() == 2) follow(contract.getResult(), step.mixed);
+      else if (alone && isa<ReduceOp, ScanOp>(user)) follow(user->getResults(), true);
       else if (alone) return true; // control, and operands that all lanes share
     }
   }

@@ -174,6 +174,8 @@ LogicalResult AtomicOp::verify() {
       (store && (getOrder() == MemoryOrder::Acquire || getOrder() == MemoryOrder::AcqRel)))
     return emitOpError("C7: an atomic ") << stringifyAtomicKind(getKind()) << " cannot be " << stringifyMemoryOrder(getOrder());
   if (getValue() && getOld() && getValue().getType() != getOld().getType()) return emitOpError("C8: value and result differ in type");
+  if (!isDefinedOn(getKind(), getView().getType().getElement()))
+    return emitOpError("C9: an atomic ") << stringifyAtomicKind(getKind()) << " does not take " << dtypeName(getView().getType().getElement());
   return verifyIndexing(*this, getView().getType(), getIndices(), getOld() ? getOld().getType() : getValue().getType());
 }
 
