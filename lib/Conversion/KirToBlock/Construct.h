@@ -287,7 +287,8 @@ private:
   Scope *innermost = nullptr;                       // the scope under construction; `current` is it or an ancestor
   DemandSet needed;                                 // every demand of the group
   llvm::SmallVector<Demand> underway;               // reductions of the traversals around
-  llvm::SmallVector<Effect *> ahead, entered;       // effects of the scopes around that are not performed yet; loops among them
+  llvm::SmallVector<Effect *> ahead;                // effects of the scopes around that are not performed yet
+  llvm::DenseMap<Effect *, Scope *> entered;        // loops among them, with the scope that holds each
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
   std::vector<FenceSite> fenceSites;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<block::LoadOp, 2>> loadsOf; // of the kernel's reads

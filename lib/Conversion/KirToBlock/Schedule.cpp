@@ -87,7 +87,13 @@ SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *
 // Something that is still to be performed makes what the value reads.
 bool Construction::awaitsEffects(const Demand &demand) {
   SmallVector<Effect *> awaited; // what is inside a loop waits for its own effects, not for the loop
-  llvm::copy_if(ahead, std::back_inserter(awaited), [&](Effect *effect) { return !llvm::is_contained(entered, effect); });
+  llvm::copy_if(ahead, std::back_inserter(awaited), [&](Effect *effect) {
+    auto around = entered.find(effect);
+    if (around == entered.end() || around->second == current) return true;
+    for (Scope *scope = current; scope; scope = scope->parent)
+      if (scope == around->second) return false;
+    return true;
+  });
   if (awaited.empty()) return false;
   DemandSet seen;
   facts.reach(demand, seen);
@@ -181,9 +187,9 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       continue;
     }
     auto run = [&] {
-      entered.push_back(first);
+      entered[first] = current;
       LogicalResult result = runLoop(first->op, first);
-      entered.pop_back();
+      entered.erase(first);
       return result;
     };
     if (first->isLeaf() ? failed(storeAll(batch, unbound)) : failed(traverse({}, unbound, rootsOf(first), run, first->op->getLoc())))
