@@ -154,6 +154,24 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
       %a = block.broadcast %f [] : f32 to !block.fragment<f32, [4]>
       %b = block.broadcast %f [] : f32 to !block.fragment<f32, [4, 8]>
       %n = block.lanes %i step %i : !block.fragment<index, [4]>
+      // expected-error @below {{C9: an atomic xor does not take f32}}
+      %0 = block.atomic xor relaxed %a to %x[%n] valid() coordinate_axes [[0]] valid_axes [] : !block.fragment<f32, [4]>, !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () -> !block.fragment<f32, [4]>
+    }
+  }
+}
+
+// -----
+
+block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks [] overlaps [] {
+  block.program @p privates [] parameters [] (%x: !block.view<f32, 1>) {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %f = block.constant 0.0 : f32 : f32
+      %h = block.constant 0.0 : f16 : f16
+      %i = block.constant 0 : index : index
+      %a = block.broadcast %f [] : f32 to !block.fragment<f32, [4]>
+      %b = block.broadcast %f [] : f32 to !block.fragment<f32, [4, 8]>
+      %n = block.lanes %i step %i : !block.fragment<index, [4]>
       // expected-error @below {{C5: coordinate 0 does not lie on result axis 1}}
       %0 = block.atomic add relaxed %b to %x[%n] valid() coordinate_axes [[1]] valid_axes [] : !block.fragment<f32, [4, 8]>, !block.view<f32, 1>, (!block.fragment<index, [4]>) valid () -> !block.fragment<f32, [4, 8]>
     }
