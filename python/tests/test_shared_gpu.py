@@ -81,6 +81,14 @@ def test_hand_over_of_columns(index):
             assert sample_cases.agrees(actual, wanted, tolerance)
 
 
+def test_partial_sums_share_the_traversal():
+    """What only the last instance needs is computed along with what each stores: one walk over the rows, which loads them once."""
+    file, number, _ = next(c for c in sample_cases.all_cases() if c[2].startswith("layer_norm_grad"))
+    _, kernel, constexprs, *_ = sample_cases.case(file, number)
+    resident = intent.generate(kernel, "triton:sm_90", constexprs=constexprs).source.split("@triton.jit")[1]
+    assert resident.count("for m0 in range") == 1 and resident.count("tl.load(x ") == 1 and resident.count("tl.load(dy ") == 1
+
+
 def test_outside_every_guard():
     """A call that no variant admits is one error that says the rule and the extents."""
     from intent.runtime import binding, interface

@@ -160,6 +160,7 @@ LogicalResult Construction::handOver() {
     standIns[s.view] = workspace("sums", kir::elementType(s.view.getType()), shape, /*zeroed=*/true);
   }
   phase = shared;
+  ahead = finishing; // what these need is computed along with the others'
   if (failed(emit(shared, {}))) return failure();
   phase = finishing;
   for (const Started &s : started) {

@@ -55,8 +55,9 @@ ExprAttr Assignment::serialGuard(const GroupFacts &group) {
 // What one instance finishes of what the others have handed over is bounded too.
 ExprAttr Assignment::finishGuard(const GroupFacts &g) {
   ExprAttr guard = ExprAttr::constant(context, 1), limit = ExprAttr::constant(context, feature("finish_elements", unboundedSerial));
+  llvm::SetVector<Attribute> bounded;
   auto bound = [&](ExprAttr elements) {
-    if (!elements.getConstant()) guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {elements, limit})});
+    if (!elements.getConstant() && bounded.insert(elements)) guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {elements, limit})});
   };
   if (!g.split || limit.getConstant() >= unboundedSerial) return guard;
   for (const Demand &demand : g.demands.order) {
