@@ -57,7 +57,8 @@ ExprAttr Assignment::finishGuard(const GroupFacts &g) {
   ExprAttr guard = ExprAttr::constant(context, 1), limit = ExprAttr::constant(context, feature("finish_elements", unboundedSerial));
   llvm::SetVector<Attribute> bounded;
   auto bound = [&](ExprAttr elements) {
-    if (!elements.getConstant() && bounded.insert(elements)) guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {elements, limit})});
+    if (!elements.getConstant() && bounded.insert(elements))
+      guard = ExprAttr::apply(ExprKind::And, {guard, ExprAttr::apply(ExprKind::Le, {elements, limit})});
   };
   if (!g.split || limit.getConstant() >= unboundedSerial) return guard;
   for (const Demand &demand : g.demands.order) {
