@@ -395,3 +395,16 @@ kir.kernel @scan(%s: f32 {kir.name = "s"}) {
   } : (!kir.tensor<f32, [4, 5]>) identities (f32) states (f32) -> (!kir.tensor<f32, [5, 5]>, f32)
   kir.return
 }
+
+// -----
+
+kir.kernel @reduce(%s: f32 {kir.name = "s"}) {
+  %t = kir.broadcast %s [] : f32 to !kir.tensor<f32, [5]>
+  // expected-error @below {{C10: combine uses a tensor from around it, which it only takes as a capture}}
+  %0 = kir.reduce(%t) identity(%s) axes [0] {
+  ^bb0(%a: f32, %b: f32):
+    %u = kir.unary exp %t : !kir.tensor<f32, [5]>
+    kir.yield %a : f32
+  } : (!kir.tensor<f32, [5]>) -> (f32) identities (f32)
+  kir.return
+}

@@ -156,6 +156,12 @@ static LogicalResult verifyCombine(Operation *op, Region &region, TypeRange comp
   SmallVector<Type> results(expected.begin(), expected.begin() + components.size());
   if (body.getTerminator()->getOperandTypes() != TypeRange(results))
     return op->emitOpError("C7: combine yields other types than the identities'");
+  WalkResult own = region.walk([&](Operation *inner) {
+    for (Value value : inner->getOperands())
+      if (isa<KirTensorType>(value.getType()) && !region.isAncestor(value.getParentRegion())) return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (own.wasInterrupted()) return op->emitOpError("C10: combine uses a tensor from around it, which it only takes as a capture");
   return success();
 }
 
