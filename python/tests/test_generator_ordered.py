@@ -62,19 +62,22 @@ def test_coverage_reads_them():
 
 
 def test_order_matters(tmp_path):
-    """With its last steps first, nearly every program does something else."""
+    """Most programs have two neighbours that come to something else the other way round."""
     changed = 0
-    for seed in range(30):
+    for seed in range(20):
         program = ordered_grammar.program(seed)
-        turned = program.clone()
-        turned.body = [s for s in program.body if " = " not in s.form or "[" in s.form.partition(" = ")[0]]
-        program.body, turned.body = list(turned.body), turned.body[::-1]
-        try:
-            found = [interpreted(p, tmp_path) for p in (program, turned)]
-        except intent.IntentError:
-            continue  # of a name that a removed step bound
-        changed += any(not np.array_equal(a, b) for a, b in zip(*found))
-    assert changed >= 8
+        wanted = interpreted(program, tmp_path)
+        for at in range(len(program.body) - 1):
+            turned = program.clone()
+            turned.body[at:at + 2] = turned.body[at:at + 2][::-1]
+            try:
+                found = interpreted(turned, tmp_path)
+            except intent.IntentError:
+                continue  # the second uses what the first names
+            if any(not np.array_equal(a, b) for a, b in zip(found, wanted)):
+                changed += 1
+                break
+    assert changed >= 15
 
 
 @pytest.mark.skipif(find_library("libintent-host.so") is None, reason="the libraries are not built")
@@ -110,5 +113,5 @@ def test_a_program_is_made_smaller(tmp_path, wanted):
             return False
         return wanted in ordered.source(candidate)
     made = ORDERED.shrink(program, fails, 20)
-    assert fails(made) and sum(1 for _ in made.statements()) <= 3 and len(made.sizes) == 1
+    assert fails(made) and sum(1 for _ in made.statements()) <= 4 and len(made.sizes) == 1
     assert {v.name for v in made.views} < {v.name for v in program.views} or len(program.views) <= 3

@@ -50,6 +50,8 @@ class Draw:
             self.opening[f"up_{axis}"] = f"up_{axis} = I.maximum(I.indices(I.domain({axis})) - 1, 0)"
         colons = ", ".join(":" * self.rank)
         self.opening.update(w=f"w = I.buffer(({', '.join(every)},), I.i64, init=x[{colons}])", d=f"d[{colons}] = 5", o="o[:] = 0")
+        # Most steps meet in these.
+        self.hot = set(self.rng.sample([h.name for h in self.holders if h.access in ("inout", "buffer")], 2))
         # What is around the next step: values of no axis, loops, and what their points own.
         self.scalars, self.loops, self.level = [], [], 0
         self.owned, self.readonly, self.counted = {}, set(), {}
@@ -116,7 +118,7 @@ class Draw:
         holders = [h for h in self.holders if h.access != "out" and h.name not in self.counted]
         self.rng.shuffle(holders)
         # Values that stand for what a view held are what this kind of program is about.
-        holders.sort(key=lambda h: h.access != "value" or self.chance(0.5))
+        holders.sort(key=lambda h: (h.access != "value" and h.name not in self.hot) or self.chance(0.4))
         return next(found for h in holders if (found := self.access(h, shape, depth)) is not None)
 
     # -- terms --------------------------------------------------------------------------------------------------
@@ -194,6 +196,10 @@ class Draw:
     def writable(self):
         return [h for h in self.holders if h.access not in ("in", "value") and h.name not in self.readonly and h.name not in self.counted]
 
+    def target(self, holders):
+        hot = [h for h in holders if h.name in self.hot]
+        return self.rng.choice(hot if hot and self.chance(0.6) else holders)
+
     def target_shape(self, holder):
         """The axes of a holder that a write covers; others have a place, most often that of a loop."""
         free = [axis for axis in holder.axes if axis not in self.owned.get(holder.name, {})]
@@ -219,13 +225,16 @@ class Draw:
         if not names:
             return None
         name, shape = self.rng.choice(names)
-        return Step(name + " = {}", [self.value(shape)])
+        value = self.value(shape)
+        if self.chance(0.5):
+            value.parts = [Term(self.rng.choice(("({} + {})", "({} - {})", "I.maximum({}, {})")), shape, [Term(name, shape), *value.parts])]
+        return Step(name + " = {}", [value])
 
     def write(self):
         targets = self.writable()
         if not targets:
             return None
-        holder = self.rng.choice(targets)
+        holder = self.target(targets)
         shape = self.target_shape(holder)
         target = self.access(holder, shape, 2, indexed=0)
         target.sort = "target"
@@ -237,7 +246,7 @@ class Draw:
         targets = [h for h in self.writable() if h.axes[0] not in self.owned.get(h.name, {}) and not self.owned.get(h.name)]
         if not targets:
             return None
-        holder = self.rng.choice(targets)
+        holder = self.target(targets)
         axis, value = holder.axes[0], self.value(holder.axes)
         if len(holder.axes) == 1 and self.chance(0.5):
             return Step(f"I.scatter_unique({holder.name}, index=(p_{axis}[:],), value={{}})", [value])
@@ -259,7 +268,7 @@ class Draw:
         holders = [h for h in self.holders if h.name in self.counted] if self.level else [h for h in self.writable() if h.access == "inout"]
         if not holders:
             return None
-        holder = self.rng.choice(holders)
+        holder = self.target(holders)
         op = self.counted.get(holder.name) or self.rng.choice(("add", "max", "min", "xor"))
         places = [self.place(axis) for axis in holder.axes]
         text = f"I.atomic.{op}({holder.name}, ({'{}, ' * len(places)}), {{}})"
@@ -274,7 +283,7 @@ class Draw:
         holders = [h for h in self.writable() if h.access == "inout" and len(h.axes) == 1]
         if self.level or not holders:
             return None
-        holder = self.rng.choice(holders)
+        holder = self.target(holders)
         extent = self.shape(holder.axes)[0]
         return Step(f"I.scatter_reduce({holder.name}, index=({{}},), value={{}}, combine={self.rng.choice(('plus', 'larger', 'smaller'))})",
                     [self.index(extent, 1), self.value((extent,))])
@@ -296,7 +305,8 @@ class Draw:
             return None
         name = self.fresh("i")
         with self.inside(Loop(name, axis, False)):
-            over = self.rng.choice((f"range({axis})", f"I.domain({axis})")) if axis else "range(2)"
+            before = [f"range({loop.name})" for loop in self.loops[:-1] if axis and loop.axis == axis]
+            over = self.rng.choice((f"range({axis})", f"I.domain({axis})", *before * 2)) if axis else "range(2)"
             body = self.block(1, 3)
         if self.chance(0.1):
             body.append(Step("if {}:", [self.test()], [[Step(self.rng.choice(("break", "continue")))]]))
@@ -356,10 +366,23 @@ class Draw:
 
     depth = 0
 
+    def closing(self, body):
+        """What was named before all that, after it."""
+        held = [h for h in self.holders if h.access in ("value", "buffer")]
+        whole = [h for h in held if h.axes == self.axes]
+        colons = ", ".join(":" * self.rank)
+        target = f"b[{colons}] +=" if any(line.lstrip().startswith("d[") for step in body for line in step.lines()) else f"d[{colons}] ="
+        steps = [Step(target + " {}", [self.access(self.rng.choice(whole), self.axes, 0, indexed=0)])]
+        for number, holder in enumerate(self.rng.sample(held, min(2, len(held)))):
+            inner = Term("({} * {})", holder.axes, [self.access(holder, holder.axes, 0, indexed=0), self.read(holder.axes, DEEPEST)])
+            steps.append(Step(f"o[{number}] = {{}}", [Term("I.reduce.sum({}, axis=" + ("(0, 1))" if len(holder.axes) == 2 else "0)"), (), [inner])]))
+        for number, (name, _) in enumerate(self.rng.sample(self.scalars, min(2, len(self.scalars))), len(steps)):
+            steps.append(Step(f"o[{number}] = {{}}", [Term(name, ())]))
+        return steps
+
     def draw(self):
         body = self.block(4, 8)
-        # What was read before all that, after it.
-        body.append(Step(f"o[{self.rng.randrange(8)}] = {{}}", [self.reduction((), self.axes, "(0, 1)" if self.rank == 2 else 0, 1)]))
+        body += self.closing(body)
         return Ordered(self.views, self.opening, body, [dict(s) for s in SIZES[self.rank]], self.rng.randrange(2**31))
 
 
