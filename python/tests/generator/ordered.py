@@ -126,7 +126,14 @@ def source(program):
 # -- smaller ones ---------------------------------------------------------------------------------------------
 
 def _removed_steps(program):
-    """Without a step, or with what it surrounds in its place."""
+    """Without several steps, without one, or with what it surrounds in its place."""
+    length = len(program.body) // 2
+    while length > 1:
+        for begin in range(0, len(program.body), length):
+            made = program.clone()
+            del made.body[begin:begin + length]
+            yield made
+        length //= 2
     for number, (block, at) in enumerate(list(program.statements())):
         for contents in [None, *range(len(block[at].blocks))]:
             made = program.clone()
@@ -182,4 +189,4 @@ def weight(program):
 
 def shrink(program, fails, seconds=60.0):
     """The smallest program found in the time that `fails(program)` accepts."""
-    return descend(program, fails, seconds, (_removed_steps, smaller_sizes, _simpler_terms), weight, tidied)
+    return descend(program, fails, seconds, (smaller_sizes, _removed_steps, _simpler_terms), weight, tidied)

@@ -160,15 +160,22 @@ def descend(program, fails, seconds, proposals, weight, finished):
     program that a copy stands for, or None."""
     deadline = time.monotonic() + seconds
     best, progress = program, True
-    while progress and time.monotonic() < deadline:
+    while progress:
         progress = False
-        for made in (made for propose in proposals for made in propose(best)):
-            if time.monotonic() > deadline:
-                return best
-            made = finished(made)
-            if made is not None and weight(made) < weight(best) and fails(made):
-                best, progress = made, True
-                break
+        for propose in proposals:
+            at = 0
+            while at is not None:
+                # After a success it goes on where it is; what came before gets its turn in the next round.
+                at, begin = None, at
+                for number, made in enumerate(propose(best)):
+                    if time.monotonic() > deadline:
+                        return best
+                    if number < begin:
+                        continue
+                    made = finished(made)
+                    if made is not None and weight(made) < weight(best) and fails(made):
+                        best, progress, at = made, True, number
+                        break
     return best
 
 
