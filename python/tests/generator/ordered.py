@@ -171,9 +171,16 @@ def _simpler_terms(program):
                 yield made
 
 
+def _leaves(steps):
+    """Whether a `break` or `continue` of the steps is for the loop around them."""
+    return any(s.form in ("break", "continue") or not s.form.startswith("for ") and not s.rest and any(map(_leaves, s.blocks)) for s in steps)
+
+
 def tidied(program):
-    """Without views that nothing uses, other than the one that gives the extents; None for a program without effects or with an empty block."""
-    if not program.body or any(not inner for block, at in program.statements() for inner in block[at].blocks):
+    """Without views that nothing uses, other than the one that gives the extents; None for what is no program, with an empty block, say, or may
+    not end: a `continue` passes the rest of a counting loop."""
+    steps = [block[at] for block, at in program.statements()]
+    if not program.body or _leaves(program.body) or any(not inner or s.rest and _leaves(inner) for s in steps for inner in s.blocks):
         return None
     made = program.clone()
     used = _needed(program)[1] | {"x"}
