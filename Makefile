@@ -1,4 +1,4 @@
-# make fuzz SEED=1 COUNT=200: random programs, compiled for this machine and compared with the reference.
+# make fuzz SEED=1 COUNT=200: random programs, compiled for this machine and compared with the reference; KIND=ordered for sequences of effects.
 # make run: the example kernels, compiled, run on this machine and checked.   make test: every suite.
 # make nightly: an hour and a half of random programs, mutated inputs and fuzz targets.
 # All work on a fresh Debian 12 machine: what is missing is installed first (scripts/setup.sh).
@@ -25,10 +25,11 @@ bench:
 
 SEED ?= 1
 COUNT ?= 200
+KIND ?= values
 fuzz:
 	@scripts/setup.sh --tests
 	@scripts/build.sh
-	@INTENT_LIBRARY_DIR=build/lib PYTHONPATH=python:python/tests $(PYTHON) -m generator --seed $(SEED) --count $(COUNT)
+	@INTENT_LIBRARY_DIR=build/lib PYTHONPATH=python:python/tests $(PYTHON) -m generator --kind $(KIND) --seed $(SEED) --count $(COUNT)
 
 # Programs and inputs of another day each time; what fails says how to run it again.
 nightly:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs every suite and prints one line of totals last: `N passed, M failed`.
 
-Suites: lit over test/, pytest over python/tests/, 200 random programs against the reference, the C++ unit tests that the build made, and
-the house checks.
+Suites: lit over test/, pytest over python/tests/, random programs against the reference (200 of expressions, 100 of ordered effects),
+the C++ unit tests that the build made, and the house checks.
 Each writes a JUnit report under build/reports/, from which the totals come; a suite that leaves none counts as
 one failure. `run_tests.py lit python` runs these suites only; `--build` names another build folder.
 """
@@ -25,8 +25,9 @@ def suites(build, reports):
     if (ROOT / "python/tests").is_dir():
         yield ("python", [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--timeout=300",
                           f"--junit-xml={reports / 'python.xml'}", ROOT / "python/tests"], reports / "python.xml")
-        yield ("programs", [sys.executable, "-m", "generator", "--seed", "1", "--count", "200", "--shrink", "20", f"--junit-xml={reports / 'programs.xml'}"],
-               reports / "programs.xml")
+        for name, kind, programs in (("programs", "values", 200), ("ordered", "ordered", 100)):
+            report = reports / f"{name}.xml"
+            yield (name, [sys.executable, "-m", "generator", "--kind", kind, "--seed", "1", "--count", str(programs), "--shrink", "20", f"--junit-xml={report}"], report)
     for test in sorted((build / "bin").glob("*-unittests")):
         report = reports / f"{test.name}.xml"
         yield (test.name, [test, "--gtest_brief=1", f"--gtest_output=xml:{report}"], report)

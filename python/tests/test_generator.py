@@ -1,10 +1,11 @@
 """The program generator itself: seeds are reproducible, programs are of the language, failures are found, kept apart and made smaller."""
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from generator import coverage, execution, grammar, layouts, pool, shrinking, statements
+from generator import coverage, execution, families, grammar, layouts, pool, shrinking, statements
 from generator.tree import Node, Program, Statement, View
 from intent.native import find_library
 
@@ -153,8 +154,7 @@ def test_a_program_is_made_smaller():
 @pytest.mark.parametrize("body, category", [("import os; os.kill(os.getpid(), 9)", "crash"), ("import time; time.sleep(60)", "timeout")])
 def test_a_worker_may_crash_or_hang(monkeypatch, body, category):
     monkeypatch.setattr(pool, "PATIENCE", 3.0)
-    monkeypatch.setattr(pool, "run", lambda program, folder: exec(body))
     started = time.monotonic()
-    with pool.Pool(1) as workers:
+    with pool.Pool(1, replace(families.VALUES, run=lambda program, folder: exec(body))) as workers:
         outcome = workers.outcome(small(read()))
     assert (outcome.status, outcome.category) == ("failed", category) and time.monotonic() - started < 50

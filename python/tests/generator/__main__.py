@@ -8,14 +8,13 @@ import xml.etree.ElementTree as xml
 from collections import Counter
 
 from .coverage import table
-from .grammar import program
+from .families import FAMILIES
 from .pool import Pool
-from .shrinking import shrink
-from .statements import source
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="generator", description=__doc__)
+    parser.add_argument("--kind", choices=FAMILIES, default="values", help="expressions over all dtypes, or integer effects in which order matters")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--count", type=int, default=200, help="how many programs")
     parser.add_argument("--jobs", type=int, default=None, help="worker processes; one a processor by default")
@@ -25,18 +24,19 @@ def main(arguments=None):
     parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
     parser.add_argument("--coverage", action="store_true", help="print how many of the programs use each construct of the language")
     options = parser.parse_args(arguments)
+    family = FAMILIES[options.kind]
     seeds = range(options.seed, options.seed + options.count)
     if options.print:
         for seed in seeds:
-            print(source(program(seed)))
+            print(family.source(family.program(seed)))
         return 0
     if options.coverage:
-        print(table(map(program, seeds)))
+        print(table(map(family.program, seeds), family.source))
         return 0
     started = time.monotonic()
     passed, skipped, failures = 0, Counter(), []
     cases = []
-    with Pool(options.jobs) as pool:
+    with Pool(options.jobs, family) as pool:
         for seed, outcome in pool.outcomes(seeds):
             cases.append((seed, outcome))
             if outcome.status == "passed":
@@ -55,16 +55,16 @@ def main(arguments=None):
     for reason, count in skipped.most_common():
         print(f"skipped {count}: {reason}")
     if options.junit_xml:
-        write_report(options.junit_xml, cases)
+        write_report(options.junit_xml, family.name, cases)
     print(f"{sum(skipped.values())} skipped in {time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {len(failures)} failed", flush=True)
     return 1 if failures else 0
 
 
-def write_report(path, cases):
-    suite = xml.Element("testsuite", name="programs", tests=str(len(cases)))
+def write_report(path, name, cases):
+    suite = xml.Element("testsuite", name=name, tests=str(len(cases)))
     for seed, outcome in sorted(cases, key=lambda c: c[0]):
-        case = xml.SubElement(suite, "testcase", classname="programs", name=f"seed {seed}")
+        case = xml.SubElement(suite, "testcase", classname=name, name=f"seed {seed}")
         if outcome.status != "passed":
             xml.SubElement(case, "skipped" if outcome.status == "skipped" else "failure", message=outcome.category)
     xml.ElementTree(suite).write(path)
@@ -75,11 +75,12 @@ def report(pool, seed, outcome, seconds, others):
         found = pool.outcome(candidate)
         return found.status == "failed" and found.signature == outcome.signature
 
+    family, program = pool.family, pool.family.program(seed)
     # Each try at a hang would take the whole time limit.
-    small = shrink(program(seed), fails, seconds) if seconds > 0 and outcome.category != "timeout" else program(seed)
+    small = family.shrink(program, fails, seconds) if seconds > 0 and outcome.category != "timeout" else program
     final = pool.outcome(small)
-    print(f"\n-- seed {seed}: {outcome.category}\n{final.detail or outcome.detail}\n{source(small)}# extents {small.sizes}, data seed {small.data_seed}")
-    print(f"rerun: make fuzz SEED={seed} COUNT=1" + (f"   (and {len(others)} like it: {', '.join(map(str, others[:8]))})" if others else "") + "\n", flush=True)
+    print(f"\n-- seed {seed}: {outcome.category}\n{final.detail or outcome.detail}\n{family.source(small)}# extents {small.sizes}, data seed {small.data_seed}")
+    print(f"rerun: make fuzz KIND={family.name} SEED={seed} COUNT=1" + (f"   (and {len(others)} like it: {', '.join(map(str, others[:8]))})" if others else "") + "\n", flush=True)
 
 
 if __name__ == "__main__":

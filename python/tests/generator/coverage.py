@@ -16,20 +16,20 @@ FORMS = {
 }
 
 
-def used(program):
+def used(program, source=source):
     """Names `I.x` and forms in a program's text."""
     unusual = "".join(f" layout {v.layout}" for v in program.views if v.layout != "plain") + (" alias" if program.alias else "")
     text = f"{source(program)}#{unusual}\n"
     return set(re.findall(r"\bI\.[a-z][\w.]*", text)) | {name for name, pattern in FORMS.items() if re.search(pattern, text, re.M)}
 
 
-def table(programs):
+def table(programs, source=source):
     """One line a construct: how many of the programs use it. Public names that none uses come last."""
     import intent.language as I
 
     counts, total = Counter(), 0
     for program in programs:
-        counts.update(used(program))
+        counts.update(used(program, source))
         total += 1
     names = set(counts) | set(FORMS)
     for name in dir(I):

@@ -80,6 +80,10 @@ class Runs:
     """One program in the reference and on the host: with each set of extents, with shared memory, with another cover, in the forms of a
     GPU, and its Triton text."""
 
+    # Categories of TargetError that are no failure: on the host, where nothing else runs then, and of what has limits of its own.
+    unbuilt = ("shared_gpu",)
+    limits_of = {"gpu forms": ("shared_gpu",), "triton": ("shared_gpu", "provider_surface", "hardware_capability", "lower_compilation_cost")}
+
     def __init__(self, program, module, limits):
         self.program, self.kernel, self.limits, self.bound = program, module.k, limits, bindings(program, module)
         self.random = random.Random(program.data_seed)
@@ -93,15 +97,18 @@ class Runs:
         self._guard("host", lambda: self.compare(compiled, "", range(len(self.program.sizes))))
         if self.program.alias:
             self.shared(compiled)
+        self.elsewhere()
+        self._guard("triton", self.triton)
+
+    def elsewhere(self):
+        """In other forms, where the program's seed says so."""
         if self.random.random() < COVERED:
             self.covered()
         if self.random.random() < SHARED:
-            self._guard("gpu forms", self.gpu_forms)
-        self._guard("triton", self.triton)
+            self._guard("gpu forms", lambda: self.admitted(GPU_FORMS, " in the forms of a GPU", [*range(len(self.program.sizes))] * 2))
 
-    @staticmethod
-    def _guard(stage, step):
-        """The value of a step; errors become outcomes. What is not built yet is skipped, for Triton only noted."""
+    def _guard(self, stage, step):
+        """The value of a step; errors become outcomes. What is not built yet is skipped, what a target's limits exclude only noted."""
         import intent
 
         prefix = "" if stage == "host" else stage + " "
@@ -110,9 +117,9 @@ class Runs:
         except _Found:
             raise
         except intent.TargetError as error:
-            if stage == "triton":
+            if error.category in self.limits_of.get(stage, ()):
                 return None
-            if error.category == "shared_gpu":
+            if error.category in self.unbuilt:
                 raise _Found("skipped", error.message, str(error)) from None
             raise _Found("failed", prefix + "TargetError " + error.category, str(error)) from None
         except intent.IntentError as error:
@@ -184,14 +191,15 @@ class Runs:
             self._guard("host", lambda: self.compare(compiled, f" with another cover {cover}", range(len(self.program.sizes))))
             break
 
-    def gpu_forms(self):
-        """In the forms of a GPU, twice without clearing what a launch leaves behind. One instance alone may not be allowed the work."""
+    def admitted(self, target, how, numbers):
+        """For another target of this machine; a call that no variant admits has no result. The forms of a GPU run twice, without clearing
+        what a launch leaves behind."""
         import intent
 
-        compiled = intent.compile(self.kernel, GPU_FORMS, **self.bound)
-        for number in [*range(len(self.program.sizes))] * 2:
+        compiled = intent.compile(self.kernel, target, **self.bound)
+        for number in numbers:
             try:
-                self.compare(compiled, " in the forms of a GPU", [number])
+                self.compare(compiled, how, [number])
             except intent.CallError as error:
                 if "no variant of the program admits" not in str(error):
                     raise

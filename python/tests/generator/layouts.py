@@ -126,11 +126,11 @@ SHARING = ("same", "shifted", "mirrored", "meeting", "transposed")
 def arguments(program: Program, number):
     """The arguments of run `number`, in declaration order; Outs hold a pattern that no result has. The run after the last shares memory
     between two of them."""
-    rng = np.random.default_rng([program.data_seed, number])
     extents = program.sizes[number % len(program.sizes)]
     found = {}
     for view in program.views:
-        array = drawn(view, extents, rng)
+        # Of the view alone, so that a program without another one has the same numbers.
+        array = drawn(view, extents, np.random.default_rng([program.data_seed, number, *view.name.encode()]))
         if view.access == "out":
             array = np.full(array.shape, 77 if view.dtype != "bool" else True, array.dtype)
         found[view.name] = laid_out(array, view.layout)

@@ -8,8 +8,8 @@ import tempfile
 import time
 from multiprocessing.connection import wait
 
-from .execution import Outcome, run
-from .grammar import program as drawn_program
+from .execution import Outcome
+from .families import VALUES
 
 # A program may use so many seconds of processor time, and so many by the clock, where a busy machine gives it little.
 TIMEOUT, PATIENCE = 60.0, 600.0
@@ -17,7 +17,7 @@ TIMEOUT, PATIENCE = 60.0, 600.0
 LIFE = 150
 
 
-def _serve(connection):
+def _serve(connection, family):
     folder = tempfile.mkdtemp(prefix="intent-programs")
     os.environ["INTENT_CACHE_DIR"] = os.path.join(folder, "cache")
     # What a worker prints (a compiler's own notes, an interpreter's warnings) is not the report.
@@ -29,7 +29,7 @@ def _serve(connection):
             task = connection.recv()
             if task is None:
                 break
-            outcome = run(drawn_program(task) if isinstance(task, int) else task, folder)
+            outcome = family.run(family.program(task) if isinstance(task, int) else task, folder)
             connection.send(outcome)
     except (EOFError, OSError):
         pass
@@ -38,9 +38,9 @@ def _serve(connection):
 
 
 class _Worker:
-    def __init__(self, context):
+    def __init__(self, context, family):
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, family), daemon=True)
         self.process.start()
         theirs.close()
         self.key, self.started, self.used, self.left = None, None, None, LIFE
@@ -70,9 +70,10 @@ class _Worker:
 
 
 class Pool:
-    """Runs tasks, each a seed or a Program, in `jobs` processes."""
+    """Runs tasks, each a seed or a program of the family, in `jobs` processes."""
 
-    def __init__(self, jobs=None):
+    def __init__(self, jobs=None, family=VALUES):
+        self.family = family
         self.context = multiprocessing.get_context("fork")
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self.workers = []
@@ -93,7 +94,7 @@ class Pool:
             while pending and len(busy) < self.jobs:
                 worker = next((w for w in self.workers if w not in busy.values()), None)
                 if worker is None:
-                    worker = _Worker(self.context)
+                    worker = _Worker(self.context, self.family)
                     self.workers.append(worker)
                 key, task = pending.pop()
                 worker.give(key, task)

@@ -25,7 +25,7 @@ def _removed_statements(program):
                 yield made
 
 
-def _smaller_sizes(program):
+def smaller_sizes(program):
     if len(program.sizes) > 1:
         for keep in range(len(program.sizes)):
             made = program.clone()
@@ -140,28 +140,42 @@ def _named_symbols(program):
     return found
 
 
+def finished(program):
+    """The tidied program, or None where it is none of the language."""
+    made = tidied(program)
+    try:
+        check(made)
+    except (Invalid, KeyError, StopIteration):
+        return None
+    return made if any(v.access != "in" for v in made.views) else None
+
+
 def shrink(program, fails, seconds=60.0):
     """The smallest program found in the time that `fails(program)` accepts."""
+    return descend(program, fails, seconds, (_removed_statements, smaller_sizes, _plainer_views, _simpler_expressions), weight, finished)
+
+
+def descend(program, fails, seconds, proposals, weight, finished):
+    """The lightest program found in the time that `fails` accepts. Each of `proposals` gives changed copies of a program, `finished` the
+    program that a copy stands for, or None."""
     deadline = time.monotonic() + seconds
     best, progress = program, True
-    while progress and time.monotonic() < deadline:
+    while progress:
         progress = False
-        for candidates in (_removed_statements, _smaller_sizes, _plainer_views, _simpler_expressions):
-            for made in candidates(best):
-                if time.monotonic() > deadline:
-                    return best
-                made = tidied(made)
-                try:
-                    check(made)
-                except (Invalid, KeyError, StopIteration):
-                    continue
-                if not any(v.access != "in" for v in made.views) or weight(made) >= weight(best):
-                    continue
-                if fails(made):
-                    best, progress = made, True
-                    break
-            if progress:
-                break
+        for propose in proposals:
+            at = 0
+            while at is not None:
+                # After a success it goes on where it is; what came before gets its turn in the next round.
+                at, begin = None, at
+                for number, made in enumerate(propose(best)):
+                    if time.monotonic() > deadline:
+                        return best
+                    if number < begin:
+                        continue
+                    made = finished(made)
+                    if made is not None and weight(made) < weight(best) and fails(made):
+                        best, progress, at = made, True, number
+                        break
     return best
 
 
