@@ -64,7 +64,7 @@ bool isDefinedOn(BinaryKind kind, Type element) {
 }
 bool isDefinedOn(AtomicKind kind, Type element) {
   if (llvm::is_contained({AtomicKind::And, AtomicKind::Or, AtomicKind::Xor}, kind)) return !isa<FloatType>(element);
-  return !llvm::is_contained({AtomicKind::Add, AtomicKind::Max, AtomicKind::Min}, kind) || !element.isInteger(1);
+  return kind != AtomicKind::Add || !element.isInteger(1);
 }
 
 bool mayApproximate(UnaryKind kind, Type element) {
