@@ -183,9 +183,6 @@ static LogicalResult checkCombine(Region &combine) {
 static LogicalResult checkAtomic(AtomicOp atomic) {
   AtomicKind kind = atomic.getKind();
   MemoryOrder order = atomic.getOrder();
-  Type element = elementType(atomic.getValue().getType());
-  if (llvm::is_contained({AtomicKind::And, AtomicKind::Or, AtomicKind::Xor}, kind) && isa<FloatType>(element))
-    return atomic.emitOpError("'") << stringifyAtomicKind(kind) << "' is not defined on " << element;
   MemoryOrder own = kind == AtomicKind::Load ? MemoryOrder::Acquire : MemoryOrder::Release;
   if ((kind == AtomicKind::Load || kind == AtomicKind::Store) && order != MemoryOrder::Relaxed && order != own)
     return atomic.emitOpError("'") << stringifyAtomicKind(kind) << "' is relaxed or " << stringifyMemoryOrder(own) << ", not "

@@ -80,10 +80,22 @@ void forEachCaptured(Region &region, llvm::function_ref<void(Value)> visit) {
 }
 
 bool commute(Operation *a, Operation *b) {
-  auto isAtomic = [](Operation *op) { return isa<AtomicOp, CompareExchangeOp>(op); };
-  if (isAtomic(a) && isAtomic(b)) return true;
+  if (auto first = dyn_cast<AtomicOp>(a), second = dyn_cast<AtomicOp>(b); first && second) {
+    if (first.getKind() != second.getKind()) return false;
+    if (first.getKind() == AtomicKind::Load) return true;
+    bool ordered = llvm::is_contained({AtomicKind::Store, AtomicKind::Exchange}, first.getKind());
+    return !ordered && first.getOld().use_empty() && second.getOld().use_empty();
+  }
   auto x = dyn_cast<ScatterReduceOp>(a), y = dyn_cast<ScatterReduceOp>(b);
   return x && y && OperationEquivalence::isRegionEquivalentTo(&x.getCombine(), &y.getCombine(), OperationEquivalence::IgnoreLocations);
+}
+
+bool raceByContract(Operation *a, Operation *b) {
+  auto isAtomic = [](Operation *op) { return isa<AtomicOp, CompareExchangeOp>(op); };
+  if (!isAtomic(a) || !isAtomic(b)) return false;
+  for (auto forall = a->getParentOfType<ParallelOp>(); forall; forall = forall->getParentOfType<ParallelOp>())
+    if (forall->isAncestor(b)) return true;
+  return false;
 }
 
 } // namespace intent::conversion

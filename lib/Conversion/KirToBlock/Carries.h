@@ -45,6 +45,8 @@ llvm::SmallVector<mlir::Value, 2> valuesOf(mlir::Operation *op);
 llvm::ArrayRef<kir::ExtentAttr> effectShape(mlir::Operation *op);
 /// True if any order of the two leaves the same in memory.
 bool commute(mlir::Operation *a, mlir::Operation *b);
+/// Atomic accesses of one `I.parallel`: whatever its iterations do to an element they do in any order.
+bool raceByContract(mlir::Operation *a, mlir::Operation *b);
 
 /// Calls `visit` on what a region uses of the values around it.
 void forEachCaptured(mlir::Region &region, llvm::function_ref<void(mlir::Value)> visit);

@@ -13,7 +13,8 @@ namespace intent::conversion {
 // Passes of the author's loops around an effect touch one element, and not in the same lane each time.
 static bool meetsItself(Facts &facts, Effect *effect) {
   Access access{effect->op, viewOf(effect->op), facts.effectCoordinates(effect->op), true, effect};
-  if (meetOnlyInOnePass(facts, access, access, effect->op) || commute(effect->op, effect->op)) return false;
+  if (meetOnlyInOnePass(facts, access, access, effect->op) || commute(effect->op, effect->op) || raceByContract(effect->op, effect->op))
+    return false;
   return llvm::any_of(facts.axesOf(effect), [&](AxisId id) { return !meetOnlyAtOnePosition(facts, access, access, id); });
 }
 
@@ -26,7 +27,7 @@ bool Construction::needsFence(Effect *effect, SmallVectorImpl<Operation *> &read
     for (Effect *other : phase)
       for (const Access &access : facts.accessesOf(other)) {
         if (access.view != viewOf(effect->op) || access.op == effect->op || commute(access.op, effect->op) ||
-            facts.areDisjoint(access.coordinates, at))
+            raceByContract(access.op, effect->op) || facts.areDisjoint(access.coordinates, at))
           continue;
         if (access.write || access.coordinates != at) return true;
         reads.push_back(access.op);
