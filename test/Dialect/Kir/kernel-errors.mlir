@@ -127,3 +127,10 @@ kir.kernel @k(%x: !kir.view<f32, ["N"], inout> {kir.name = "x"}, %t: i1 {kir.nam
   } : (!kir.tensor<f32, ["N"]>) -> (f32) identities (f32)
   kir.return
 }
+
+// -----
+
+// expected-error @below {{C9: parameter 0 has the extent '?n' of a value}}
+kir.kernel @k(%x: !kir.view<f32, ["?n"], in> {kir.name = "x"}) {
+  kir.return
+}

@@ -84,8 +84,11 @@ LogicalResult KernelOp::verifyRegions() {
     if (!names.insert(name).second) return emitOpError("C4: two parameters are named '") << name << "'";
     if (isa<IntegerType, IndexType>(type)) atoms.define(("%" + name).str());
     for (ExtentAttr extent : shapeOf(type))
-      for (StringAttr atom : extent.getAtoms())
+      for (StringAttr atom : extent.getAtoms()) {
+        if (atom.getValue().starts_with("?"))
+          return emitOpError("C9: parameter ") << i << " has the extent '" << atom.getValue() << "' of a value";
         atoms.define(atom.getValue());
+      }
   }
   WalkResult own = getBody().walk([](Operation *op) {
     auto refused = [&](const Twine &why) {
@@ -181,7 +184,8 @@ LogicalResult AtomicOp::verify() {
     return emitOpError("C7: an atomic ") << stringifyAtomicKind(getKind()) << " cannot be " << stringifyMemoryOrder(getOrder());
   if (getValue() && getOld() && getValue().getType() != getOld().getType()) return emitOpError("C8: value and result differ in type");
   if (!isDefinedOn(getKind(), getView().getType().getElement()))
-    return emitOpError("C9: an atomic ") << stringifyAtomicKind(getKind()) << " does not take " << dtypeName(getView().getType().getElement());
+    return emitOpError("C9: an atomic ") << stringifyAtomicKind(getKind()) << " does not take "
+                                         << dtypeName(getView().getType().getElement());
   return verifyIndexing(*this, getView().getType(), getIndices(), getOld() ? getOld().getType() : getValue().getType());
 }
 
