@@ -283,3 +283,45 @@ def test_one_array_for_two_views(kernel):
     x = np.arange(4)
     with pytest.raises(intent.CallError, match="overlap in memory"):
         intent.compile(kernel)(x, x, *([np.zeros(4, np.int64)] if kernel is another_reader else []))
+
+
+@intent.kernel
+def left_by_a_reduction(x: I.In[I.i64, ("N",)], d: I.Out[I.i64, ("N",)]):
+    N, = x.shape
+    w = I.buffer((N,), I.i64, init=x[:])
+    d[:] = 5
+    for v in I.parallel(I.domain(N)):
+        for i in range(v):
+            if I.reduce.sum(w[:], axis=0) > 74:
+                break
+            d[v] = 1
+
+
+@intent.kernel
+def limits_in_order(x: I.In[I.i64, ("N",)], r: I.InOut[I.i64, ("N",)]):
+    b = r[:] + 1
+    I.atomic.min(r, (0,), 1)
+    I.atomic.add(r, (0,), x[0])
+    I.atomic.max(r, (0,), 3)
+    r[:] = r[:] + b
+
+
+@intent.kernel
+def rows_elsewhere(x: I.In[I.i64, ("N",)], r: I.InOut[I.i64, ("N",)]):
+    N, = x.shape
+    w = I.buffer((N, 2), I.i64, init=x[:][:, None] + I.cast(I.indices(I.domain(2)), I.i64))
+    w[N - 1 - I.indices(I.domain(N)), :] = r[:][:, None] * I.full((N, 2), 3, I.i64)
+    r[0] = I.reduce.min(w[:, :], axis=(0, 1))
+
+
+@pytest.mark.parametrize("kernel", [left_by_a_reduction, limits_in_order, rows_elsewhere], ids=lambda kernel: kernel.function.__name__)
+def test_checked_too(kernel):
+    for n in (1, 5, 70):
+        rng = np.random.default_rng(n)
+        x, y = rng.integers(0, 9, n), rng.integers(0, 9, n)
+        wanted = y.copy()
+        intent.interpret(kernel)(x, wanted)
+        for check in (False, True):
+            actual = y.copy()
+            intent.compile(kernel, options=intent.CompileOptions(check=check))(x, actual)
+            np.testing.assert_array_equal(actual, wanted)

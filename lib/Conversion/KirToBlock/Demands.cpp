@@ -401,8 +401,13 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
       for (AxisId id : privateAxes(read.getView()))
         merge(free, find(id));
     }
-    for (AxisId id : loopsAround(read))
-      if (checked && isPass(id)) merge(free, id);
+    for (Operation *loop = read->getParentOp(); checked && loop; loop = loop->getParentOp())
+      if (isa<WhileOp>(loop)) { // it happens in the lanes that run on, each of which stops for itself
+        merge(free, passClass(loop));
+        for (const AxisSet &lanes : carriedOf[loop])
+          for (AxisId id : lanes)
+            merge(free, id);
+      }
   } else if (isa<ExtractOp, JoinOp>(op)) {
     ownAll();
   } else if (isEffect(op)) { // its result is there once per point of the loops around it
