@@ -251,6 +251,20 @@ def test_a_carry_of_any_length():
         np.testing.assert_allclose(x, wanted, rtol=1e-9)
 
 
+@intent.kernel
+def of_a_length_in_memory(m: I.In[I.i32, (1,)], x: I.InOut[I.f32, ("N",)]):
+    n = I.cast(m[0], I.index)
+    old = x[I.domain(n)]
+    for i in range(n):
+        x[n - 1 - i] = old[i]
+
+
+def test_no_buffer_can_keep():
+    with pytest.raises(intent.TargetError, match="what this reads is replaced before it can be used") as error:
+        intent.compile(of_a_length_in_memory)
+    assert error.value.category == "shared_gpu" and error.value.line
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_triton_text(kernel):
     assert "@triton.jit" in intent.generate(kernel, "triton:sm_90").source
@@ -314,7 +328,18 @@ def rows_elsewhere(x: I.In[I.i64, ("N",)], r: I.InOut[I.i64, ("N",)]):
     r[0] = I.reduce.min(w[:, :], axis=(0, 1))
 
 
-@pytest.mark.parametrize("kernel", [left_by_a_reduction, limits_in_order, rows_elsewhere], ids=lambda kernel: kernel.function.__name__)
+@intent.kernel
+def stores_around_an_atomic(x: I.In[I.i64, ("N",)], r: I.InOut[I.i64, ("N",)]):
+    N, = x.shape
+    w = I.buffer((N,), I.i64, init=x[:])
+    s = I.reduce.sum(x[:], axis=0)
+    first, all_ = w[0], w[:]
+    w[:] = w[:] + s
+    I.atomic.max(r, (I.cast(first, I.index) % N,), 7)
+    r[:] = r[:] + all_
+
+
+@pytest.mark.parametrize("kernel", [left_by_a_reduction, limits_in_order, rows_elsewhere, stores_around_an_atomic], ids=lambda kernel: kernel.function.__name__)
 def test_checked_too(kernel):
     for n in (1, 5, 70):
         rng = np.random.default_rng(n)

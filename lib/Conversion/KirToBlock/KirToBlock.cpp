@@ -26,7 +26,9 @@ public:
     while (true) { // each time around another value is kept in a buffer
       facts.emplace(kernel);
       if (failed(facts->analyse())) return failure();
-      if (keepReplaced(findReplaced(*facts))) continue;
+      llvm::SetVector<Operation *> replaced;
+      if (failed(findReplaced(*facts, replaced))) return failure();
+      if (keepReplaced(replaced)) continue;
       FailureOr<std::vector<Variant>> variants = assignCovers(*facts, target, options);
       if (failed(variants)) {
         if (facts->unheld.empty()) return failure();

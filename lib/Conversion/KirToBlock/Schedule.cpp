@@ -21,6 +21,8 @@ static bool mustFollow(Facts &facts, Effect *later, Effect *earlier) {
   return dependsOn(facts, later, earlier);
 }
 
+static bool isStore(const Effect *effect) { return isa<kir::WriteOp, kir::ScatterReduceOp>(effect->op); }
+
 // A reader needs what a writer replaces.
 static bool readsOld(Facts &facts, Effect *reader, ArrayRef<Effect *> writers) {
   for (const Access &access : facts.accessesOf(reader))
@@ -60,9 +62,7 @@ LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batc
       facts.late.insert(read);
       return failure();
     }
-    InFlightDiagnostic error = emitError(read.getLoc(), "shared gpu: what this reads is replaced before it can be used");
-    error.attachNote(batch[0]->op->getLoc()) << "by this effect";
-    return error;
+    return emitReplaced(read, batch[0]->op);
   }
   for (const Demand &child : facts.children(demand))
     if (failed(secure(child, batch, remaining))) return failure();
@@ -139,6 +139,13 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
         for (Effect *member : batch)
           for (auto [later, earlier] : {std::pair(other, member), std::pair(member, other)})
             if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier, unbound);
+        // What is stored before an atomic access is there before the values behind that access are.
+        SmallVector<Effect *> all(batch);
+        all.push_back(other);
+        if (!llvm::all_of(all, isStore))
+          for (Effect *member : all)
+            for (Effect *writer : all)
+              joins &= member == writer || !readsOld(facts, member, {writer});
         // Scans in two directions are walked twice rather than kept, where nothing replaces what the second walk reads.
         bool apart = llvm::any_of(batch, [&](Effect *member) { return walkApart(other, member, unbound); });
         if (apart && !readsOld(facts, other, batch) && llvm::none_of(batch, [&](Effect *m) { return readsOld(facts, m, other); }))
@@ -236,10 +243,7 @@ bool Construction::inStepWith(Effect *later, Effect *earlier, ArrayRef<AxisId> u
       });
       if (access.write && crossed) return false;
     }
-  bool atomic = !isa<kir::WriteOp, kir::ScatterReduceOp>(earlier->op); // not behind all values
-  if (atomic && readsOld(facts, later, {earlier})) return false;
-  if (!dependsOn(facts, later, earlier)) return true;
-  return atomic;
+  return !dependsOn(facts, later, earlier) || !isStore(earlier);
 }
 
 } // namespace intent::conversion

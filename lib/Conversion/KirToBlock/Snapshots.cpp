@@ -56,33 +56,46 @@ static SmallVector<Walk> walksOf(Facts &facts, Effect &effect) {
   return walks;
 }
 
-static bool isReplaced(Facts &facts, const Demand &demand, const Walk &walk) {
+// An effect in the walk that replaces what later steps of it read.
+static Effect *replacedBy(Facts &facts, const Demand &demand, const Walk &walk) {
   auto read = demand.first.getDefiningOp<ReadOp>();
-  if (!read || !isa<KirTensorType>(read.getType()) || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) return false;
-  if (walk.loop && walk.loop->isAncestor(read)) return false; // read anew by each step
+  if (!read || !isa<KirTensorType>(read.getType()) || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) return nullptr;
+  if (walk.loop && walk.loop->isAncestor(read)) return nullptr; // read anew by each step
   const AxisSet &free = facts.freeAxes(demand);
-  if (!walk.loop && llvm::is_contained(free, walk.axis)) return false; // a traversal's own members: `keepReplaced` sees to them
+  if (!walk.loop && llvm::is_contained(free, walk.axis)) return nullptr; // a traversal's own members: `keepReplaced` sees to them
   auto isFixed = [&](AxisId id) { return llvm::is_contained(walk.outer, facts.find(id)); };
-  if (llvm::all_of(free, isFixed)) return false; // it is there before the walk
+  if (llvm::all_of(free, isFixed)) return nullptr; // it is there before the walk
   Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, nullptr};
-  return llvm::any_of(walk.writers, [&](Effect *writer) {
-    if (viewOf(writer->op) != access.view || facts.order(writer->op) < facts.order(read)) return false;
+  for (Effect *writer : walk.writers) {
+    if (viewOf(writer->op) != access.view || facts.order(writer->op) < facts.order(read)) continue;
     Access write{writer->op, access.view, facts.effectCoordinates(writer->op), true, writer};
-    return !facts.areDisjoint(access.coordinates, write.coordinates, isFixed) &&
-           !meetOnlyAtOnePosition(facts, access, write, walk.axis, isFixed);
-  });
+    if (!facts.areDisjoint(access.coordinates, write.coordinates, isFixed) &&
+        !meetOnlyAtOnePosition(facts, access, write, walk.axis, isFixed))
+      return writer;
+  }
+  return nullptr;
 }
 
-llvm::SetVector<Operation *> findReplaced(Facts &facts) {
-  llvm::SetVector<Operation *> found;
+LogicalResult emitReplaced(ReadOp read, Operation *by) {
+  InFlightDiagnostic error = emitError(read.getLoc(), "shared gpu: what this reads is replaced before it can be used");
+  error.attachNote(by->getLoc()) << "by this effect";
+  return error;
+}
+
+LogicalResult findReplaced(Facts &facts, llvm::SetVector<Operation *> &found) {
   for (auto &effect : facts.effects) {
     DemandSet used = usedBy(facts, *effect);
     for (const Walk &walk : walksOf(facts, *effect))
-      for (const Demand &demand : used.order)
-        if (isReplaced(facts, demand, walk) && canKeep(facts, demand.first.getDefiningOp<ReadOp>()))
-          found.insert(demand.first.getDefiningOp());
+      for (const Demand &demand : used.order) {
+        if (found.contains(demand.first.getDefiningOp())) continue;
+        Effect *writer = replacedBy(facts, demand, walk);
+        if (!writer) continue;
+        auto read = demand.first.getDefiningOp<ReadOp>();
+        if (!canKeep(facts, read)) return emitReplaced(read, writer->op);
+        found.insert(read);
+      }
   }
-  return found;
+  return success();
 }
 
 //===- buffers -----------------------------------------------------------------------------------------===//

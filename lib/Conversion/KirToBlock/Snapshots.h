@@ -6,9 +6,12 @@
 
 namespace intent::conversion {
 
-/// Tensor reads that a walk of an effect uses again and again while the steps of the walk replace other elements than each
-/// step's own.
-llvm::SetVector<mlir::Operation *> findReplaced(Facts &facts);
+/// The error about a read that comes too late, and the effect that is before it.
+mlir::LogicalResult emitReplaced(kir::ReadOp read, mlir::Operation *by);
+
+/// Finds tensor reads that a walk of an effect uses again and again while the steps of the walk replace other elements than
+/// each step's own. Failure has emitted a diagnostic: no buffer can hold one of them.
+mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Operation *> &found);
 
 /// True if a buffer can hold what the read gives, and none does yet.
 bool canKeep(Facts &facts, kir::ReadOp read);
