@@ -206,6 +206,25 @@ def carried_beside_a_number(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
     y[:] = d + e
 
 
+@case
+def twice_a_product_in_place(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    i = I.indices(I.domain(y.shape[0]))
+    a = I.cast((i[:, None] * 3 + i[None, :]) % 5, I.f64)
+    for t in range(2):
+        v = I.vecmat(I.matvec(a, I.cast(y[:], I.f64), acc_dtype=I.f64), a, acc_dtype=I.f64)  # the inner one needs all the old elements, too
+        y[:] = I.cast(v, I.i64) & 1023
+
+
+@case
+def taps_in_place(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    r = I.indices(I.domain(y.shape[0]))
+    a = x[:]
+    for i in range(3):
+        at = r + i - 1
+        a = a + I.gather(y, index=at, valid=(at >= 0) & (at < y.shape[0]), fill=0)
+    y[:] = a
+
+
 @intent.fn
 def mulmod(a, b, m):
     return (a * b) % m

@@ -183,6 +183,10 @@ private:
   bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
   bool awaitsUnderway(const Demand &demand);
   bool awaitsEffects(const Demand &demand);
+  bool isWritten(const Demand &demand, llvm::ArrayRef<Effect *> effects, bool later);
+  kir::ReadOp replacedBelow(const Demand &demand, llvm::ArrayRef<Effect *> batch);
+  bool canWalk(const AxisSet &classes);
+  mlir::LogicalResult keepWholeRead(kir::ReadOp read, Effect *by);
   bool readsView(const Demand &demand, mlir::Value view);
   bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);
   mlir::FailureOr<Reals> identities(const Demand &demand);

@@ -3,6 +3,7 @@
 
 #include "GroupFacts.h"
 #include "Groups.h"
+#include "Snapshots.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -226,19 +227,46 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
         });
       });
       if (!replaced) continue;
+      if (!canWalk(facts.freeAxes(demand))) return keepWholeRead(read, batch[0]);
       SmallVector<AxisId> classes;
       if (failed(keep(demand, whole, classes))) return failure();
     }
   return success();
 }
 
+// A value over these classes can be there before a traversal: none of them belongs to passes that are still to come.
+bool Construction::canWalk(const AxisSet &classes) {
+  return llvm::all_of(classes, [&](AxisId id) {
+    if (lookup(id)) return true;
+    auto cover = group.covers.find(id);
+    bool walked = cover != group.covers.end() && !cover->second.slice && facts.axis(id).kind != Axis::Ordered && !facts.isPass(id);
+    return walked && workspaceExtent(id);
+  });
+}
+
+// All that is read goes to a buffer where it is read, in another formation.
+LogicalResult Construction::keepWholeRead(kir::ReadOp read, Effect *by) {
+  if (!canKeep(facts, read)) return emitReplaced(read, by->op);
+  facts.late.insert(read);
+  return failure();
+}
+
+// The first read below a value whose elements the batch replaces.
+kir::ReadOp Construction::replacedBelow(const Demand &demand, ArrayRef<Effect *> batch) {
+  DemandSet seen;
+  facts.reach(demand, seen);
+  for (const Demand &d : seen.order)
+    if (isWritten(d, batch, /*later=*/true)) return d.first.getDefiningOp<kir::ReadOp>();
+  return nullptr;
+}
+
 // A reduction is done once, not again in each pass of a loop that it does not vary over: where it needs a loop inside that one,
-// it is done before both.
+// it is done before both. It has to be where it reads what earlier passes would have replaced.
 LogicalResult Construction::keepReplayed(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
   SmallVector<AxisId> loops; // outer to inner
   for (AxisId id : unbound)
     if (!isComplete(id)) loops.push_back(id);
-  if (loops.size() < 2 || handed) return success();
+  if (loops.empty() || handed) return success();
   DemandSet seen;
   SmallVector<Demand> stack;
   for (Effect *effect : batch)
@@ -247,17 +275,23 @@ LogicalResult Construction::keepReplayed(ArrayRef<Effect *> batch, ArrayRef<Axis
     Demand demand = stack.pop_back_val();
     if (!seen.insert(demand)) continue;
     Operation *op = demand.first.getDefiningOp();
+    bool reduction = op && isReduction(op), finished = reduction || (op && Carries::has(op) && !isEffect(op) && !facts.isRunning(demand));
     const AxisSet &free = facts.freeAxes(demand);
-    auto varies = [&](AxisId id) { return llvm::is_contained(free, id); };
-    auto *again = llvm::find_if(loops, [&](AxisId id) { return !varies(id) && !isPointExtent(facts, id); });
-    bool replayed = op && isReduction(op) && again != loops.end() && std::any_of(again, loops.end(), varies);
-    if (!replayed || awaitsEffects(demand) || !llvm::all_of(free, [&](AxisId id) { return lookup(id) || workspaceExtent(id); })) {
+    auto place = [&](AxisId id) { return llvm::find(loops, id) - loops.begin(); }; // behind all for what is walked inside
+    auto again = [&](AxisId loop) {
+      return !llvm::is_contained(free, loop) && llvm::any_of(free, [&](AxisId id) { return !lookup(id) && place(id) > place(loop); });
+    };
+    bool replayed = finished && llvm::any_of(loops, again);
+    kir::ReadOp replaced = replayed ? replacedBelow(demand, batch) : nullptr;
+    bool keepable = reduction && canWalk(free);
+    if (replaced && !keepable) return keepWholeRead(replaced, batch[0]);
+    bool cheap = llvm::none_of(loops, [&](AxisId id) { return again(id) && !isPointExtent(facts, id); });
+    if (!keepable || !replayed || (!replaced && (cheap || awaitsEffects(demand)))) {
       llvm::append_range(stack, facts.children(demand));
       continue;
     }
     AxisSet whole;
-    llvm::copy_if(loops, std::back_inserter(whole), varies);
-    llvm::sort(whole);
+    llvm::copy_if(free, std::back_inserter(whole), [&](AxisId id) { return !lookup(id); });
     SmallVector<AxisId> classes;
     if (failed(keep(demand, whole, classes))) return failure();
   }

@@ -2,7 +2,6 @@
 #include "Construct.h"
 
 #include "Groups.h"
-#include "Snapshots.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -32,17 +31,19 @@ static bool readsOld(Facts &facts, Effect *reader, ArrayRef<Effect *> writers) {
   return false;
 }
 
-LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batch, ArrayRef<Effect *> remaining) {
-  auto isWritten = [&](const Demand &d, ArrayRef<Effect *> effects, bool later) { // by one of them, behind the read or before it
-    auto read = d.first.getDefiningOp<kir::ReadOp>();
-    if (!read || !facts.isVolatile(read)) return false;
-    Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
-    return llvm::any_of(effects, [&](Effect *effect) {
-      return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
-        return other.write && (facts.order(access.op) < facts.order(other.op)) == later && touchSame(facts, access, other);
-      });
+// One of the effects writes what a read sees, behind it or before it.
+bool Construction::isWritten(const Demand &demand, ArrayRef<Effect *> effects, bool later) {
+  auto read = demand.first.getDefiningOp<kir::ReadOp>();
+  if (!read || !facts.isVolatile(read)) return false;
+  Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, nullptr};
+  return llvm::any_of(effects, [&](Effect *effect) {
+    return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
+      return other.write && (facts.order(access.op) < facts.order(other.op)) == later && touchSame(facts, access, other);
     });
-  };
+  });
+}
+
+LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batch, ArrayRef<Effect *> remaining) {
   DemandSet seen;
   facts.reach(demand, seen);
   bool old = false, fresh = false; // reads what the batch replaces; needs what is still to come
@@ -56,14 +57,7 @@ LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batc
   for (Scope *scope = current; scope; scope = scope->parent)
     if (scope->memo.count(demand)) return success();
   if (!fresh && allBound(facts.freeAxes(demand))) return success(succeeded(realise(demand)));
-  if (isWritten(demand, batch, /*later=*/true)) {
-    auto read = demand.first.getDefiningOp<kir::ReadOp>();
-    if (canKeep(facts, read)) {
-      facts.late.insert(read);
-      return failure();
-    }
-    return emitReplaced(read, batch[0]->op);
-  }
+  if (isWritten(demand, batch, /*later=*/true)) return keepWholeRead(demand.first.getDefiningOp<kir::ReadOp>(), batch[0]);
   for (const Demand &child : facts.children(demand))
     if (failed(secure(child, batch, remaining))) return failure();
   return success();
@@ -100,14 +94,7 @@ bool Construction::awaitsEffects(const Demand &demand) {
   return llvm::any_of(seen.order, [&](const Demand &d) {
     Operation *op = d.first.getDefiningOp();
     if (op && isEffect(op) && llvm::any_of(awaited, [&](Effect *effect) { return effect->op->isAncestor(op); })) return true;
-    auto read = dyn_cast_or_null<kir::ReadOp>(op);
-    if (!read || !facts.isVolatile(read)) return false;
-    Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), d.second), false, nullptr};
-    return llvm::any_of(awaited, [&](Effect *effect) {
-      return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
-        return other.write && facts.order(other.op) < facts.order(read) && touchSame(facts, access, other);
-      });
-    });
+    return isWritten(d, awaited, /*later=*/false);
   });
 }
 
