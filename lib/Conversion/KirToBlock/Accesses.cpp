@@ -86,7 +86,7 @@ LogicalResult Construction::whereMade(kir::ReadOp read, ArrayRef<const Index *> 
     if (failed(extent)) return failure();
     valid.push_back(compare(ComparePredicate::Gt, *extent, indexConstant(0, loc), loc));
   }
-  if (std::optional<Real> running = activity(loc)) valid.push_back(*running);
+  if (std::optional<Real> running = activity(read)) valid.push_back(*running);
   if (!isa<KirTensorType>(read.getType())) return success();
   for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(read.getType()))) {
     if (facts.isWithin(at, extent)) continue;

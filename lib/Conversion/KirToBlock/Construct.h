@@ -56,7 +56,8 @@ struct Scope {
   std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> kept;     // in instance workspace, over these classes
   std::map<Demand, llvm::SmallVector<AxisId>, DemandLess> keptOver; // of these, all members
   std::map<Demand, mlir::Value, DemandLess> keptIn;
-  std::optional<Real> active;                 // lanes of a `while` that are still running
+  std::optional<Real> active;                 // lanes of a loop that are still running
+  mlir::Operation *loop = nullptr;            // the kernel's loop that they are of
   bool isRoot = false;                        // values go no further out
   llvm::SmallVector<mlir::Operation *> holds; // comparisons that are true in it
 };
@@ -223,7 +224,8 @@ private:
                                llvm::function_ref<void(Scope *, llvm::ArrayRef<mlir::Value>)> bind,
                                llvm::SmallVectorImpl<mlir::Value> &results);
   llvm::SmallVector<llvm::SmallVector<AxisId, 4>> carryLanes(mlir::Operation *loop);
-  std::optional<Real> activity(mlir::Location loc);
+  /// The lanes for which the loops around are still running: all loops, or those that stand around an operation of the kernel.
+  std::optional<Real> activity(mlir::Operation *inside = nullptr);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> nextValues(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<AxisId, 4>> lanes,
                                                              const std::optional<Real> &active, llvm::ArrayRef<mlir::Value> before);
 

@@ -112,7 +112,7 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
   if (failed(holds)) return failure();
   Reals active;
   if (!effect->conditions.empty()) active.push_back(*holds);
-  if (std::optional<Real> running = activity(loc)) active.push_back(*running);
+  if (std::optional<Real> running = activity()) active.push_back(*running);
   if (!effect->image.empty()) {
     FailureOr<Real> first = comesFirst(effect, place == ArrayRef(facts.ownCoordinates(effect->op)), loc);
     if (failed(first)) return failure();

@@ -22,7 +22,7 @@ FailureOr<Value> Construction::extentValue(AxisId id, Location loc, bool largest
   int64_t neutral = largest ? 0 : INT64_MAX;
   for (AxisId lane : extent->axes)
     if (std::optional<Real> valid = validity(lane, loc)) counted = select(*valid, counted, indexConstant(neutral, loc), loc);
-  if (std::optional<Real> active = activity(loc)) counted = select(*active, counted, indexConstant(neutral, loc), loc);
+  if (std::optional<Real> active = activity()) counted = select(*active, counted, indexConstant(neutral, loc), loc);
   return overLanes(largest ? BinaryKind::Maximum : BinaryKind::Minimum, counted, loc).value;
 }
 
@@ -134,7 +134,7 @@ SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(Operation *op) {
     add({repeat.getCondition().front().getTerminator()->getOperand(0), {}}, count);
     for (const Condition &condition : conditionsAround(op))
       add({condition.value, {}}, count);
-    if (std::optional<Real> active = activity(op->getLoc())) free[count].insert(active->axes.begin(), active->axes.end());
+    if (std::optional<Real> active = activity()) free[count].insert(active->axes.begin(), active->axes.end());
     for (unsigned i = 0; i < count; ++i)
       uses[i].insert(count);
   } else // a lane of another class may have had its last pass
@@ -153,9 +153,9 @@ SmallVector<SmallVector<AxisId, 4>> Construction::carryLanes(Operation *op) {
   return lanes;
 }
 
-std::optional<Real> Construction::activity(Location loc) {
+std::optional<Real> Construction::activity(Operation *inside) {
   for (Scope *scope = current; scope; scope = scope->parent)
-    if (scope->active) return scope->active; // an inner one implies those around it
+    if (scope->active && (!inside || scope->loop->isAncestor(inside))) return scope->active; // an inner one implies those around it
   return std::nullopt;
 }
 
@@ -347,8 +347,9 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       }
       bind(*scope, carries);
       SmallVector<Value> before(carries);
-      std::optional<Real> on = reached(axis, loc), around = activity(loc);
+      std::optional<Real> on = reached(axis, loc), around = activity();
       if (on) (*scope)->active = around ? binary(BinaryKind::And, *on, *around, loc) : *on;
+      (*scope)->loop = op;
       if (effect && failed(emit(effect->children, pendingOf(facts, op)))) return failure();
       FailureOr<SmallVector<Value>> next = nextValues(op, lanes, on, before);
       if (failed(next)) return failure();
@@ -382,7 +383,7 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
   Location loc = op.getLoc();
   FailureOr<Real> start = conjunction(conditionsAround(op), loc);
   if (failed(start)) return failure();
-  if (std::optional<Real> around = activity(loc)) start = binary(BinaryKind::And, *start, *around, loc);
+  if (std::optional<Real> around = activity()) start = binary(BinaryKind::And, *start, *around, loc);
   Value conditionValue = op.getCondition().front().getTerminator()->getOperand(0);
   SmallVector<AxisId, 4> axes(lanes.back());
   Real active = *start;
@@ -401,6 +402,7 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
     Scope *scope = addScope(block, loop);
     scope->bindings[passes] = {};
     scope->active = active;
+    scope->loop = op;
     scope->active->value = block->getArguments().back();
     bind(scope, SmallVector<Value>(block->getArguments().drop_back()));
     return scope;
