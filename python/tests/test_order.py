@@ -225,6 +225,24 @@ def taps_in_place(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
     y[:] = a
 
 
+@case
+def carried_mirrored_in_place(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    i = y.shape[0] - 1 - I.indices(I.domain(y.shape[0]))
+    a = x[:]
+    for t in range(3):
+        a = a[i] + y[i]
+    y[:] = a
+
+
+@case
+def carried_mirrored(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    i = y.shape[0] - 1 - I.indices(I.domain(y.shape[0]))
+    a = y[:]
+    for t in range(3):
+        a = a[i] * 2 + y[:]
+    y[:] = a + x[i]
+
+
 @intent.fn
 def mulmod(a, b, m):
     return (a * b) % m

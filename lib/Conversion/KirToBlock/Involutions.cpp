@@ -44,8 +44,13 @@ static Coordinates imageOf(Facts &facts, Effect *effect) {
       return position != swapped && position->axis == facts.find(axis);
     });
   };
-  for (const Demand &demand : facts.demandsOf(effect).order)
-    if (Operation *op = demand.first.getDefiningOp(); op && !isa<WriteOp>(op) && llvm::any_of(facts.axesOf(op), isSwapped)) return {};
+  for (const Demand &demand : facts.demandsOf(effect).order) {
+    Operation *op = demand.first.getDefiningOp();
+    if (!op || isa<WriteOp>(op)) continue;
+    if (llvm::any_of(facts.axesOf(op), isSwapped)) return {};
+    for (unsigned i = 0; Carries::has(op) && i < Carries(op).size(); ++i)
+      if (llvm::any_of(facts.carryAxes(op, i), isSwapped)) return {};
+  }
   return image;
 }
 
