@@ -242,8 +242,10 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
       continue;
     }
     cover.loop = true;
-    if (g.running.contains(id)) giveLanes(cover, id, "scan", Role::Scan, g.contracted.contains(id) ? 16 : 1, 4096, variant);
-    else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
+    if (g.running.contains(id)) { // where fragments are memory, rows beside dense lanes are few enough to stay near
+      int64_t most = besideDense(id) && feature("warp_size", 1) == 1 ? 64 : 4096;
+      giveLanes(cover, id, "scan", Role::Scan, g.contracted.contains(id) ? 16 : 1, most, variant);
+    } else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
     else if (id == g.rhsFree || id == g.lhsFree)
       giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
     else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);
