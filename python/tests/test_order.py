@@ -307,6 +307,17 @@ def test_triton_text(kernel):
     assert "@triton.jit" in intent.generate(kernel, "triton:sm_90").source
 
 
+def test_triton_compiles(tmp_path):
+    """A name that was a loop's variable is no later loop's tensor."""
+    pytest.importorskip("triton")
+    from intent.providers.triton import compile_offline
+
+    for kernel in (eliminate, rows_then_columns, carried_and_shifted):
+        path = tmp_path / f"{kernel.function.__name__}.py"
+        path.write_text(intent.generate(kernel, "triton:sm_90").source)
+        assert compile_offline(path, "sm_90", [(70,), (70,)], 0).asm["ptx"]
+
+
 # -- one array for two parameters ----------------------------------------------------------------------------------------------------------------
 
 @intent.kernel

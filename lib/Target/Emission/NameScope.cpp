@@ -48,11 +48,25 @@ bool NameScope::isTaken(StringRef name) const {
   return llvm::any_of(scopes, [&](const llvm::StringSet<> &scope) { return scope.contains(name); });
 }
 
-std::string NameScope::declare(StringRef base) {
+static std::string freeName(StringRef base, llvm::function_ref<bool(StringRef)> isTaken) {
   std::string stem = identifierFrom(base), name = stem;
   for (unsigned i = 1; isTaken(name); ++i)
     name = stem + "_" + std::to_string(i);
+  return name;
+}
+
+std::string NameScope::declare(StringRef base) {
+  std::string name = freeName(base, [&](StringRef candidate) {
+    return isTaken(candidate) || llvm::any_of(counted, [&](const llvm::StringSet<> &scope) { return scope.contains(candidate); });
+  });
   scopes.back().insert(name);
+  return name;
+}
+
+std::string NameScope::declareLoopVariable(StringRef base) {
+  std::string name = freeName(base, [&](StringRef candidate) { return isTaken(candidate); });
+  scopes.back().insert(name);
+  counted[counted.size() - 2].insert(name);
   return name;
 }
 

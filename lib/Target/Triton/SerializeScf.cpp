@@ -96,7 +96,7 @@ LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   if (!unit) range += ", " + step.expression.text;
   names.push();
   masks.emplace_back();
-  std::string iv = names.declare(inductionName(op));
+  std::string iv = names.declareLoopVariable(inductionName(op));
   variables[op.getInductionVar()] = {iv, Form::Argument, {}};
   out.line("for " + iv + " in range(" + range + "):");
   {

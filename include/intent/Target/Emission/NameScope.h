@@ -24,17 +24,26 @@ std::string identifierFrom(llvm::StringRef name);
 bool mentions(llvm::StringRef text, llvm::StringRef name);
 
 /// Names in nested scopes. A name may return in a sibling scope but never shadows an enclosing one, since
-/// an inner assignment to an outer name means something else in the languages that are printed.
+/// an inner assignment to an outer name means something else in the languages that are printed. The variable of a loop stays
+/// behind the loop: its name may return for another loop's variable only.
 class NameScope {
 public:
   /// `reserved` holds the keywords and the names that the printed text itself uses.
   explicit NameScope(const llvm::StringSet<> &reserved) : reserved(reserved) { push(); }
 
-  void push() { scopes.emplace_back(); }
-  void pop() { scopes.pop_back(); }
+  void push() {
+    scopes.emplace_back();
+    counted.emplace_back();
+  }
+  void pop() {
+    scopes.pop_back();
+    counted.pop_back();
+  }
 
   /// A name near `base` that no active scope holds, entered in the innermost one: `base`, `base_1`...
   std::string declare(llvm::StringRef base);
+  /// The same for the variable of a loop that stands in the scope around the innermost one, its body's.
+  std::string declareLoopVariable(llvm::StringRef base);
   bool isTaken(llvm::StringRef name) const;
 
   /// Keeps `name` taken in the innermost scope.
@@ -44,7 +53,7 @@ public:
 
 private:
   const llvm::StringSet<> &reserved;
-  llvm::SmallVector<llvm::StringSet<>> scopes;
+  llvm::SmallVector<llvm::StringSet<>> scopes, counted; // counted: variables of loops in the scope
 };
 
 /// Keywords and builtins of Python that a generated name must not hide.
