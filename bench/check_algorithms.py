@@ -1,5 +1,5 @@
-"""The algorithms of python/tests/test_algorithms.py, against the reference, and the cases of test_sharing.py, test_swaps.py and
-test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
+"""The algorithms of python/tests/test_algorithms.py and the kernels of test_order.py, against the reference, and the cases of
+test_sharing.py, test_swaps.py and test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
 `N passed, M failed`.
@@ -15,6 +15,7 @@ sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "test
 import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
 import test_author_programs as programs  # noqa: E402
+import test_order as order  # noqa: E402
 import test_sharing as sharing  # noqa: E402
 import test_swaps as swaps  # noqa: E402
 
@@ -45,6 +46,22 @@ def swapped(kernel, arguments, outputs, values):
     return all(np.array_equal(r.cpu().numpy(), wanted) for r, wanted in zip(results, values, strict=True))
 
 
+def ordered(kernel):
+    for n in (1, 5, 70, 250):
+        x, y = np.random.default_rng(n).integers(0, 9, (2, n))
+        wanted, moved = y.copy(), torch.from_numpy(y.copy()).cuda()
+        intent.interpret(kernel)(x, wanted)
+        try:
+            intent.compile(kernel, "triton")(torch.from_numpy(x).cuda(), moved)
+        except intent.CallError as error:  # more than one instance may walk
+            if n <= 70 or "no variant of the program admits this call" not in str(error):
+                raise
+            continue
+        if not np.array_equal(moved.cpu().numpy(), wanted):
+            return False
+    return True
+
+
 def matches(kernel, constexprs, arguments, wanted, tolerance):
     compiled = intent.compile(kernel, "triton", constexprs=constexprs)
     moved = [torch.from_numpy(np.ascontiguousarray(a)).cuda() if isinstance(a, np.ndarray) else a for a in arguments]
@@ -64,6 +81,7 @@ def main():
     passed = failed = 0
     cases = [(check, *pair) for check, module in ((agrees, algorithms), (shares, sharing), (swapped, swaps), (matches, programs))
              for pair in zip(module.CASES, module.NAMES)]
+    cases += [(ordered, (kernel,), kernel.function.__name__) for kernel in order.KERNELS]
     for check, case, name in cases[share::count]:
         try:
             good = check(*case)
