@@ -4,6 +4,7 @@ import pytest
 
 import intent
 import intent.language as I
+from author_programs import attend_both
 from intent import native
 
 pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
@@ -150,15 +151,7 @@ def attended(k, v, at, q, n):
     s = I.select(at < n, I.matvec(k, q, acc_dtype=I.f32), -I.inf)
     top = I.reduce.max(s, axis=0)
     e = I.exp(s - I.select(top > -I.inf, top, 0.0))
-    return I.record(top=top, mass=I.reduce.sum(e, axis=0), mix=I.vecmat(e, v, acc_dtype=I.f32))
-
-
-@intent.fn
-def attended_both(a, b):
-    top = I.maximum(a.top, b.top)
-    shift = I.select(top > -I.inf, top, 0.0)
-    x, y = I.exp(a.top - shift), I.exp(b.top - shift)
-    return I.record(top=top, mass=a.mass * x + b.mass * y, mix=a.mix * x + b.mix * y)
+    return I.record(m=top, l=I.reduce.sum(e, axis=0), o=I.vecmat(e, v, acc_dtype=I.f32))
 
 
 @intent.kernel
@@ -167,10 +160,10 @@ def decode(q: I.In[I.f32, ("H", "R", 64)], k: I.In[I.f32, ("H", "S", 64)], v: I.
     H, S, D = k.shape
     cols = I.domain(S)
     for h, r in I.parallel((I.domain(H), I.domain(q.shape[1]))):
-        s = I.region_fold(source=(k[h, cols, :], v[h, cols, :], I.indices(cols)), axis=0, summarize=attended, combine=attended_both,
-                          identity=I.record(top=I.cast(-I.inf, I.f32), mass=I.cast(0.0, I.f32), mix=I.zeros((D,), I.f32)),
+        s = I.region_fold(source=(k[h, cols, :], v[h, cols, :], I.indices(cols)), axis=0, summarize=attended, combine=attend_both,
+                          identity=I.record(m=I.cast(-I.inf, I.f32), l=I.cast(0.0, I.f32), o=I.zeros((D,), I.f32)),
                           operands=(q[h, r, :], I.cast(n[h], I.index)))
-        y[h, r, :] = s.mix / s.mass
+        y[h, r, :] = s.o / s.l
 
 
 @pytest.mark.parametrize("s", [1, 33, 64, 100, 300])

@@ -79,6 +79,9 @@ private:
   bool allBound(const AxisSet &axes);
   /// True if all members of the class are lanes here; a chunk or a tile of it is not enough for a reduction.
   bool isComplete(AxisId id);
+  /// Those of the classes that a traversal has loops over, outer to inner.
+  llvm::SmallVector<AxisId> loopsOver(llvm::ArrayRef<AxisId> classes);
+  bool hasOnePosition(AxisId id);
   /// Runs `body` with values going to `scope`.
   template <typename Body>
   auto inScope(Scope *scope, Body body) {

@@ -124,6 +124,11 @@ Coordinates Facts::effectCoordinates(Operation *op) { return effectCoordinates(o
 
 Coordinates Facts::effectCoordinates(Operation *op, ArrayRef<const Index *> positions) { return viewCoordinates(indicesOf(op), positions); }
 
+Access Facts::accessOf(const Demand &demand, Effect *effect) {
+  auto read = demand.first.getDefiningOp<ReadOp>();
+  return {read, read.getView(), viewCoordinates(read.getIndices(), demand.second), false, effect};
+}
+
 std::optional<Demand> Facts::argumentDemand(BlockArgument argument, ArrayRef<const Index *> coordinates) {
   Operation *parent = argument.getOwner()->getParentOp();
   Region *region = argument.getOwner()->getParent();

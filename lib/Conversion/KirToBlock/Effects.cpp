@@ -200,19 +200,14 @@ LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> 
 
 // What one chunk of a traversal stores, a later chunk may still have to read: that is read before the traversal.
 LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
-  SmallVector<AxisId> loops;
-  for (AxisId id : unbound)
-    if (!isComplete(id)) loops.push_back(id);
+  SmallVector<AxisId> loops = loopsOver(unbound);
   if (loops.empty()) return success();
-  auto isFixed = [&](AxisId id) {
-    const Binding *binding = lookup(facts.find(id));
-    return binding && !binding->lanes;
-  };
+  auto isFixed = [&](AxisId id) { return hasOnePosition(id); };
   for (Effect *reader : batch)
     for (const Demand &demand : facts.demandsOf(reader).order) {
       auto read = demand.first.getDefiningOp<kir::ReadOp>();
       if (!read || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) continue;
-      Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, reader};
+      Access access = facts.accessOf(demand, reader);
       AxisSet whole; // the chunks that the read's members may meet in
       for (AxisId id : facts.freeAxes(demand))
         if (llvm::is_contained(loops, id)) whole.push_back(id);
@@ -263,9 +258,7 @@ kir::ReadOp Construction::replacedBelow(const Demand &demand, ArrayRef<Effect *>
 // A reduction is done once, not again in each pass of a loop that it does not vary over: where it needs a loop inside that one,
 // it is done before both. It has to be where it reads what earlier passes would have replaced.
 LogicalResult Construction::keepReplayed(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
-  SmallVector<AxisId> loops; // outer to inner
-  for (AxisId id : unbound)
-    if (!isComplete(id)) loops.push_back(id);
+  SmallVector<AxisId> loops = loopsOver(unbound);
   if (loops.empty() || handed) return success();
   DemandSet seen;
   SmallVector<Demand> stack;

@@ -235,7 +235,7 @@ ArrayRef<Access> Facts::accessesOf(Effect *effect) {
   }
   for (const Demand &demand : demandsOf(effect).order)
     if (auto read = demand.first.getDefiningOp<ReadOp>(); read && !seen.seen.count(demand) && !forwarded(read, demand.second))
-      all.push_back({read, read.getView(), viewCoordinates(read.getIndices(), demand.second), false, effect});
+      all.push_back(accessOf(demand, effect));
   return accesses[effect] = std::move(all);
 }
 

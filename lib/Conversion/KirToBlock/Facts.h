@@ -201,6 +201,8 @@ public:
   const DemandSet &demandsOf(Effect *effect);
   /// Every access of an effect and of the loops and values inside it.
   llvm::ArrayRef<Access> accessesOf(Effect *effect);
+  /// What a demand of a read accesses.
+  Access accessOf(const Demand &read, Effect *effect = nullptr);
 
   kir::KernelOp kernel;
   IndexContext index;

@@ -35,7 +35,7 @@ static bool readsOld(Facts &facts, Effect *reader, ArrayRef<Effect *> writers) {
 bool Construction::isWritten(const Demand &demand, ArrayRef<Effect *> effects, bool later) {
   auto read = demand.first.getDefiningOp<kir::ReadOp>();
   if (!read || !facts.isVolatile(read)) return false;
-  Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, nullptr};
+  Access access = facts.accessOf(demand);
   return llvm::any_of(effects, [&](Effect *effect) {
     return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
       return other.write && (facts.order(access.op) < facts.order(other.op)) == later && touchSame(facts, access, other);
@@ -196,9 +196,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
 // True if scans of the two need loops of different axes or directions.
 bool Construction::walkApart(Effect *a, Effect *b, ArrayRef<AxisId> unbound) {
   auto walkOf = [&](Effect *effect) -> std::optional<std::pair<AxisId, bool>> {
-    SmallVector<AxisId> loops;
-    for (AxisId id : unbound)
-      if (!isComplete(id)) loops.push_back(id);
+    SmallVector<AxisId> loops = loopsOver(unbound);
     bool descending = false;
     if (findRunning(effect->roots, loops, descending).empty()) return std::nullopt;
     return std::pair(loops.back(), descending);
@@ -217,10 +215,7 @@ SmallVector<Demand> Construction::rootsOf(Effect *effect) {
 // In one traversal all values are read before the first store, so the later effect must not read what the earlier one
 // stores, and what both store they store at one position; the result of an atomic access is there at its own point.
 bool Construction::inStepWith(Effect *later, Effect *earlier, ArrayRef<AxisId> unbound) {
-  auto isFixed = [&](AxisId id) {
-    const Binding *binding = lookup(facts.find(id));
-    return binding && !binding->lanes;
-  };
+  auto isFixed = [&](AxisId id) { return hasOnePosition(id); };
   for (const Access &access : facts.accessesOf(later))
     for (const Access &write : facts.accessesOf(earlier)) {
       if (!write.write || !touchSame(facts, write, access)) continue;

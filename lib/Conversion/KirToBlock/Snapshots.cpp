@@ -65,7 +65,7 @@ static Effect *replacedBy(Facts &facts, const Demand &demand, const Walk &walk) 
   if (!walk.loop && llvm::is_contained(free, walk.axis)) return nullptr; // a traversal's own members: `keepReplaced` sees to them
   auto isFixed = [&](AxisId id) { return llvm::is_contained(walk.outer, facts.find(id)); };
   if (llvm::all_of(free, isFixed)) return nullptr; // it is there before the walk
-  Access access{read, read.getView(), facts.viewCoordinates(read.getIndices(), demand.second), false, nullptr};
+  Access access = facts.accessOf(demand);
   for (Effect *writer : walk.writers) {
     if (viewOf(writer->op) != access.view || facts.order(writer->op) < facts.order(read)) continue;
     Access write{writer->op, access.view, facts.effectCoordinates(writer->op), true, writer};

@@ -314,9 +314,7 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
 LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisId> classes, ArrayRef<Demand> roots,
                                      llvm::function_ref<LogicalResult()> body, Location loc) {
   Scope *home = current, *outer = innermost;
-  SmallVector<AxisId> loops;
-  for (AxisId id : classes)
-    if (!isComplete(id)) loops.push_back(id);
+  SmallVector<AxisId> loops = loopsOver(classes);
   SmallVector<Demand> all(roots);
   for (const Demand &demand : reductions)
     llvm::append_range(all, facts.children(demand));

@@ -29,6 +29,15 @@ bool Construction::isComplete(AxisId id) {
   return binding && binding->complete;
 }
 
+SmallVector<AxisId> Construction::loopsOver(ArrayRef<AxisId> classes) {
+  return llvm::filter_to_vector(classes, [&](AxisId id) { return !isComplete(id); });
+}
+
+bool Construction::hasOnePosition(AxisId id) {
+  const Binding *binding = lookup(facts.find(id));
+  return binding && !binding->lanes;
+}
+
 bool Construction::allBound(const AxisSet &axes) {
   return llvm::all_of(axes, [&](AxisId id) { return lookup(id); });
 }

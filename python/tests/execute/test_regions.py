@@ -4,6 +4,7 @@ import pytest
 
 import intent
 import intent.language as I
+from author_programs import attend_both
 from support import build, close
 
 
@@ -15,14 +16,6 @@ def summary(s, v):
     return I.record(m=m, l=I.reduce.sum(e, axis=0), o=I.vecmat(e, v, acc_dtype=I.f32))
 
 
-@intent.fn
-def merge(a, b):
-    m = I.maximum(a.m, b.m)
-    f = I.select(m > -I.inf, m, 0.0)
-    p, q = I.exp(a.m - f), I.exp(b.m - f)
-    return I.record(m=m, l=a.l * p + b.l * q, o=a.o * p + b.o * q)
-
-
 @intent.kernel
 def attention(q: I.In[I.f32, ("S", "D")], k: I.In[I.f32, ("S", "D")], v: I.In[I.f32, ("S", "E")], y: I.Out[I.f32, ("S", "E")], scale: I.f32):
     S, D = q.shape
@@ -31,7 +24,7 @@ def attention(q: I.In[I.f32, ("S", "D")], k: I.In[I.f32, ("S", "D")], v: I.In[I.
     for r in I.parallel(I.domain(0, S)):
         s = I.matvec(k[cols, :], q[r, :], acc_dtype=I.f32) * scale
         s = I.select(I.indices(cols) <= r, s, -I.inf)
-        t = I.region_fold(source=(s, v[cols, :]), axis=0, summarize=summary, combine=merge,
+        t = I.region_fold(source=(s, v[cols, :]), axis=0, summarize=summary, combine=attend_both,
                           identity=I.record(m=I.cast(-I.inf, I.f32), l=I.cast(0.0, I.f32), o=I.zeros((E,), I.f32)))
         y[r, :] = t.o / t.l
 
