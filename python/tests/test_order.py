@@ -254,6 +254,46 @@ def combined_modulo(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
         y[v] = I.reduce(I.cast(I.indices(I.domain(1, 9)), I.i64), axis=0, identity=1, combine=mulmod, combine_operands=(x[v] + 7,))
 
 
+# -- iterations whose number only the data says ------------------------------------------------------------------------------------------------
+
+@case
+def butterflies(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N = y.shape[0]
+    y[:] = y[:] + x[:]
+    h = N // 2
+    while h >= 1:
+        for b in I.parallel(I.domain(N // (2 * h))):
+            first = I.domain(N)[b * 2 * h:b * 2 * h + h]
+            second = I.indices(first) + h
+            u, v = y[first], y[second]
+            y[first] = u + v
+            y[second] = u - v
+        h = h // 2
+
+
+@case
+def rotated_parts(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N = y.shape[0]
+    for t in range(1, 4):
+        for b in I.parallel(I.domain(N // (3 * t))):
+            part = I.domain(N)[b * 3 * t:b * 3 * t + 3 * t]
+            old = y[part]
+            at = I.indices(part) - b * 3 * t
+            for k in range(2):
+                y[b * 3 * t + (at + t) % (3 * t)] = old + I.cast(k, I.i64)
+    y[0] = y[0] + x[0]
+
+
+@case
+def private_to_what_data_says(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N = y.shape[0]
+    n = I.cast(x[0], I.index) % N + 1
+    for b in I.parallel(I.domain(n)):
+        w = I.buffer((N,), I.i64, init=x[:])
+        w[N - 1 - I.indices(I.domain(N))] = w[:] + I.cast(b, I.i64)
+        y[b] = w[0] + w[N - 1]
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_values(kernel):
     for n in (1, 2, 5, 70, 300):

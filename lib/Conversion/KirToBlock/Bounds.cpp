@@ -17,41 +17,76 @@ static bool nonNegative(ExtentAttr extent) {
   return true;
 }
 
-// Exact bounds (inclusive) of an index as polynomials, where its form gives them; assumes non-empty axes.
-std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node) {
+// An index value of the kernel, of which nothing is known but that it is the same wherever it stands.
+static ExtentAttr unknown(MLIRContext *context, const Index *leaf) {
+  return ExtentAttr::atom(context, "?value" + std::to_string(leaf->id));
+}
+
+// An extent in terms of the index values that its atoms stand for, where these are polynomials.
+std::optional<ExtentAttr> Facts::expanded(ExtentAttr extent, llvm::function_ref<bool(const Index *)> isSame) {
+  MLIRContext *context = index.context;
+  ExtentAttr sum = ExtentAttr::constant(context, 0);
+  for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
+    ExtentAttr product = ExtentAttr::constant(context, coefficient);
+    for (Attribute atom : monomial) {
+      StringRef name = cast<StringAttr>(atom).getValue();
+      ExtentAttr factor = ExtentAttr::atom(context, name);
+      if (Value value = atomValue(name)) {
+        const Index *node = indexOf(value);
+        if (!isSame(node)) return std::nullopt;
+        if (auto known = bounds(node, isSame); known && known->first == known->second) factor = known->first;
+      }
+      product = product * factor;
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+// Bounds (inclusive) of an index as polynomials, where its form gives them; assumes non-empty axes. Index values that are the
+// same wherever the bounds are compared may cancel out.
+std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node, llvm::function_ref<bool(const Index *)> isSame) {
   MLIRContext *context = index.context;
   auto constant = [&](int64_t value) { return ExtentAttr::constant(context, value); };
+  auto exactly = [](ExtentAttr value) { return std::pair(value, value); };
   switch (node->kind) {
-  case Index::Constant: return std::pair(constant(node->constant), constant(node->constant));
+  case Index::Constant: return exactly(constant(node->constant));
   case Index::Extent: {
-    ExtentAttr atom = ExtentAttr::atom(context, cast<StringAttr>(node->extent).getValue());
-    return std::pair(atom, atom);
+    auto known = expanded(ExtentAttr::atom(context, cast<StringAttr>(node->extent).getValue()), isSame);
+    return known ? std::optional(exactly(*known)) : std::nullopt;
   }
-  case Index::Axis: return std::pair(constant(0), axes[node->axis].extent - constant(1));
+  case Index::Leaf: return isSame(node) ? std::optional(exactly(unknown(context, node))) : std::nullopt;
+  case Index::Axis: {
+    auto extent = expanded(axes[node->axis].extent, isSame);
+    return extent ? std::optional(std::pair(constant(0), *extent - constant(1))) : std::nullopt;
+  }
   case Index::Product: {
     ExtentAttr low = constant(1), high = low;
+    bool exact = true, positive = true;
     for (const Index *factor : node->operands) {
-      auto b = bounds(factor);
-      if (!b || !nonNegative(b->first)) return std::nullopt;
+      auto b = bounds(factor, isSame);
+      if (!b) return std::nullopt;
+      exact &= b->first == b->second;
+      positive &= nonNegative(b->first);
       low = low * b->first;
       high = high * b->second;
     }
-    return std::pair(low, high);
+    return exact || positive ? std::optional(std::pair(low, high)) : std::nullopt;
   }
   case Index::Mod: {
-    auto divisor = bounds(node->operands[1]);
+    auto divisor = bounds(node->operands[1], isSame);
     if (!divisor || divisor->first != divisor->second) return std::nullopt;
+    if (node->operands[1]->kind != Index::Extent && !nonNegative(divisor->first)) return std::nullopt;
     return std::pair(constant(0), divisor->first - constant(1));
   }
   case Index::Linear: {
     ExtentAttr low = constant(node->constant), high = low;
     for (auto [term, coefficient] : llvm::zip_equal(node->operands, node->coefficients)) {
-      auto b = bounds(term);
+      auto b = bounds(term, isSame);
       if (term->kind == Index::Axis) // a position in a slice behind the slice's start is one in the source
         if (Operation *owner = sliceOwner(term->axis))
           for (auto [other, factor] : llvm::zip_equal(node->operands, node->coefficients))
-            if (other->kind == Index::Axis && other->axis == passClass(owner) && factor == coefficient)
-              b = std::pair(constant(0), constant(0));
+            if (other->kind == Index::Axis && other->axis == passClass(owner) && factor == coefficient) b = exactly(constant(0));
       if (!b) return std::nullopt;
       low = low + (coefficient > 0 ? b->first : b->second) * constant(coefficient);
       high = high + (coefficient > 0 ? b->second : b->first) * constant(coefficient);
@@ -62,19 +97,21 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
   }
 }
 
+// At one point of the program every index value is the same.
+static bool atOnePoint(const Index *) { return true; }
+
 bool Facts::isNonNegative(const Index *node) {
-  auto b = bounds(node);
+  auto b = bounds(node, atOnePoint);
   return b && nonNegative(b->first);
 }
 
 // Terms that are fixed cancel; what moves is bounded on each side for itself.
 bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b, llvm::function_ref<bool(AxisId)> isFixed) {
+  auto isSame = [&](const Index *node) { return llvm::all_of(freeAxes(node), [&](AxisId id) { return isFixed && isFixed(id); }); };
   auto split = [&](const Index *node) -> std::pair<const Index *, const Index *> {
-    if (!isFixed) return {index.constant(0), node};
     const Index *moving = index.constant(0);
     auto add = [&](const Index *term, int64_t coefficient) {
-      bool fixed = term->kind == Index::Axis && isFixed(term->axis);
-      if (!fixed) moving = index.add(moving, index.mul(index.constant(coefficient), term));
+      if (!isSame(term)) moving = index.add(moving, index.mul(index.constant(coefficient), term));
     };
     if (node->kind != Index::Linear) add(node, 1);
     else
@@ -86,7 +123,7 @@ bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b, ll
   for (auto [x, y] : llvm::zip_equal(a, b)) {
     auto [fixedX, movingX] = split(x);
     auto [fixedY, movingY] = split(y);
-    auto apart = bounds(index.sub(fixedX, fixedY)), first = bounds(movingX), second = bounds(movingY);
+    auto apart = bounds(index.sub(fixedX, fixedY), isSame), first = bounds(movingX, isSame), second = bounds(movingY, isSame);
     if (!apart || !first || !second) continue;
     if (nonNegative(second->first - first->second - apart->second - one) || nonNegative(apart->first + first->first - second->second - one))
       return true;
@@ -95,8 +132,27 @@ bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b, ll
 }
 
 bool Facts::isWithin(const Index *coordinate, ExtentAttr extent) {
-  auto b = bounds(coordinate);
-  return b && nonNegative(b->first) && nonNegative(extent - ExtentAttr::constant(index.context, 1) - b->second);
+  auto b = bounds(coordinate, atOnePoint);
+  std::optional<ExtentAttr> size = expanded(extent, atOnePoint);
+  return b && size && nonNegative(b->first) && nonNegative(*size - ExtentAttr::constant(index.context, 1) - b->second);
+}
+
+std::optional<ExtentAttr> Facts::launchBound(ExtentAttr extent) {
+  if (isLaunchVisible(extent)) return extent;
+  if (ExtentAttr source = cutFrom.lookup(extent)) return launchBound(source);
+  // A polynomial of loop coordinates, whose ranges are known.
+  const Index *value = index.constant(0);
+  for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
+    const Index *product = index.constant(coefficient);
+    for (Attribute atom : monomial) {
+      StringRef name = cast<StringAttr>(atom).getValue();
+      Value known = atomValue(name);
+      product = index.mul(product, known ? indexOf(known) : index.extent(ExtentAttr::atom(index.context, name)));
+    }
+    value = index.add(value, product);
+  }
+  auto range = bounds(value, atOnePoint);
+  return range && isLaunchVisible(range->second) ? std::optional(range->second) : std::nullopt;
 }
 
 } // namespace intent::conversion

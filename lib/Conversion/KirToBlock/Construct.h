@@ -262,6 +262,9 @@ private:
   mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   mlir::LogicalResult keepReplayed(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining);
+  bool touchSame(const Access &a, const Access &b);
+  bool mustFollow(Effect *later, Effect *earlier);
+  bool readsOld(Effect *reader, llvm::ArrayRef<Effect *> writers);
   bool inStepWith(Effect *later, Effect *earlier, llvm::ArrayRef<AxisId> unbound);
   bool walkApart(Effect *a, Effect *b, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<Demand> rootsOf(Effect *effect);

@@ -202,7 +202,6 @@ LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> 
 LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
   SmallVector<AxisId> loops = loopsOver(unbound);
   if (loops.empty()) return success();
-  auto isFixed = [&](AxisId id) { return hasOnePosition(id); };
   for (Effect *reader : batch)
     for (const Demand &demand : facts.demandsOf(reader).order) {
       auto read = demand.first.getDefiningOp<kir::ReadOp>();
@@ -213,12 +212,13 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
         if (llvm::is_contained(loops, id)) whole.push_back(id);
       bool replaced = !whole.empty() && llvm::any_of(batch, [&](Effect *writer) {
         Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
+        auto isOne = [&](AxisId id) { return hasOnePosition(id) || areIterations(facts, read, writer->op, id); };
         if (write.view != access.view || facts.order(read) > facts.order(writer->op) ||
-            facts.areDisjoint(write.coordinates, access.coordinates, isFixed))
+            facts.areDisjoint(write.coordinates, access.coordinates, isOne))
           return false;
         return llvm::any_of(loops, [&](AxisId id) {
-          return !areIterations(facts, reader, writer, id) && !meetOnlyInOnePair(facts, access, write) &&
-                 !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
+          return !areIterations(facts, reader->op, writer->op, id) && !meetOnlyInOnePair(facts, access, write) &&
+                 !meetOnlyAtOnePosition(facts, access, write, id, isOne);
         });
       });
       if (!replaced) continue;
@@ -229,10 +229,13 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
   return success();
 }
 
-// A value over these classes can be there before a traversal: none of them belongs to passes that are still to come.
+// A value over these classes can be there before a traversal: none of them belongs to passes that are still to come, or is as
+// long as a position says that is still to come.
 bool Construction::canWalk(const AxisSet &classes) {
   return llvm::all_of(classes, [&](AxisId id) {
     if (lookup(id)) return true;
+    auto isThere = [&](AxisId other) { return lookup(other) || llvm::is_contained(classes, other); };
+    if (!llvm::all_of(facts.freeAxes(facts.index.extent(facts.axis(id).extent)), isThere)) return false;
     auto cover = group.covers.find(id);
     bool walked = cover != group.covers.end() && !cover->second.slice && facts.axis(id).kind != Axis::Ordered && !facts.isPass(id);
     return walked && workspaceExtent(id);

@@ -228,7 +228,8 @@ private:
   std::optional<std::pair<AxisId, AxisId>> samePace(const Index *a, const Index *b);
   void formClasses();
   void forget();
-  std::optional<std::pair<kir::ExtentAttr, kir::ExtentAttr>> bounds(const Index *index);
+  std::optional<kir::ExtentAttr> expanded(kir::ExtentAttr extent, llvm::function_ref<bool(const Index *)> isSame);
+  std::optional<std::pair<kir::ExtentAttr, kir::ExtentAttr>> bounds(const Index *index, llvm::function_ref<bool(const Index *)> isSame);
 
   struct DomainInfo {
     const Index *start, *step;

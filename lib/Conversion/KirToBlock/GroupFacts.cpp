@@ -30,8 +30,10 @@ static void addLengths(Facts &facts, GroupFacts &group, AxisId axis) {
       leaves(node);
 }
 
-// Lane axes of contractions: the last free class of each operand that the other does not have.
+// Lane axes of contractions: the last free class of each operand that the other does not have. Whatever else the operands vary
+// over has a position for each matrix.
 static void findContractionLanes(Facts &facts, GroupFacts &group) {
+  AxisSet lanesOfAny;
   for (const Demand &demand : group.demands.order) {
     auto contract = demand.first.getDefiningOp<kir::ContractOp>();
     if (!contract) continue;
@@ -58,7 +60,14 @@ static void findContractionLanes(Facts &facts, GroupFacts &group) {
       group.lhsFree = m;
       group.rhsFree = n;
     }
+    lanesOfAny.append({m, n});
+    for (AxisId id : facts.axesOf(contract))
+      lanesOfAny.push_back(facts.find(id));
+    for (const AxisSet &free : {left, right})
+      group.matrices.insert(free.begin(), free.end());
   }
+  for (AxisId id : lanesOfAny)
+    group.matrices.remove(id);
 }
 
 // A class that a second traversal walks again: what a resident cover saves.

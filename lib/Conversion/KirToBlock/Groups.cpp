@@ -68,13 +68,10 @@ void forEachLeaf(Effect *effect, llvm::function_ref<void(Effect *)> visit) {
 // Equal coordinates on one view axis, each a function of this class alone.
 bool meetOnlyAtOnePosition(Facts &facts, const Access &a, const Access &b, AxisId id, llvm::function_ref<bool(AxisId)> isFixed) {
   for (auto [x, y] : llvm::zip_equal(a.coordinates, b.coordinates)) {
-    if (x != y || !facts.index.coefficientOf(x, id)) continue;
-    bool alone = true;
-    forEachAxis(x, [&](AxisId other) { alone &= other == id || isFixed(other); });
-    SmallVector<const Index *> terms{x};
-    if (x->kind == Index::Linear) llvm::append_range(terms, x->operands);
-    for (const Index *term : terms)
-      alone &= term->kind != Index::Leaf;
+    std::optional<int64_t> pace = x == y ? facts.index.coefficientOf(x, id) : std::nullopt;
+    if (!pace) continue;
+    const Index *rest = facts.index.sub(x, facts.index.mul(facts.index.constant(*pace), facts.index.axis(id)));
+    bool alone = llvm::all_of(facts.freeAxes(rest), [&](AxisId other) { return other != id && isFixed(other); });
     if (alone) return true;
   }
   return false;
@@ -97,8 +94,10 @@ static bool apartByContract(Facts &facts, const Access &a, const Access &b, Axis
   return &a == &b && meetOnlyInOnePass(facts, a, b, a.op);
 }
 
-bool areIterations(Facts &facts, const Effect *a, const Effect *b, AxisId id) {
-  return llvm::any_of(a->parallel, [&](AxisId axis) { return facts.find(axis) == id && llvm::is_contained(b->parallel, axis); });
+bool areIterations(Facts &facts, Operation *a, Operation *b, AxisId id) {
+  for (auto forall = a->getParentOfType<ParallelOp>(); forall; forall = forall->getParentOfType<ParallelOp>())
+    if (forall->isAncestor(b) && llvm::any_of(facts.axesOf(forall), [&](AxisId axis) { return facts.find(axis) == id; })) return true;
+  return false;
 }
 
 static SmallVector<SmallVector<AxisId>> leafAxes(Facts &facts, ArrayRef<Effect *> effects) {

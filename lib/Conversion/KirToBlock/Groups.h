@@ -18,8 +18,8 @@ bool meetOnlyInOnePair(Facts &facts, const Access &a, const Access &b);
 /// No two passes of an author's loop around `op` meet in these accesses.
 bool meetOnlyInOnePass(Facts &facts, const Access &a, const Access &b, mlir::Operation *op);
 
-/// True if the class is an axis of an `I.parallel` around both effects.
-bool areIterations(Facts &facts, const Effect *a, const Effect *b, AxisId id);
+/// True if the class is an axis of an `I.parallel` around both: its iterations touch nothing in common by contract.
+bool areIterations(Facts &facts, mlir::Operation *a, mlir::Operation *b, AxisId id);
 
 /// Outermost effects by group, both in program order.
 llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);

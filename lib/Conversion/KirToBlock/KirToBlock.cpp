@@ -26,6 +26,7 @@ public:
     while (true) { // each time around another value is kept in a buffer
       facts.emplace(kernel);
       if (failed(facts->analyse())) return failure();
+      if (walkUnsized()) continue;
       llvm::SetVector<Operation *> replaced;
       if (failed(findReplaced(*facts, replaced))) return failure();
       if (keepReplaced(replaced)) continue;
@@ -48,6 +49,17 @@ public:
   }
 
 private:
+  /// Each iteration of an unordered loop has buffers of its own, which the launch must be able to make.
+  bool walkUnsized() {
+    llvm::SetVector<Operation *> loops;
+    kernel.walk([&](kir::BufferOp buffer) {
+      for (auto loop = buffer->getParentOfType<kir::ParallelOp>(); loop; loop = loop->getParentOfType<kir::ParallelOp>())
+        if (llvm::any_of(facts->axesOf(loop), [&](AxisId id) { return !facts->launchBound(facts->axis(id).extent); })) loops.insert(loop);
+    });
+    llvm::for_each(loops, walkInOrder);
+    return !loops.empty();
+  }
+
   bool keepReplaced(const llvm::SetVector<Operation *> &reads) {
     for (Operation *read : reads)
       keepInBuffer(cast<kir::ReadOp>(read));

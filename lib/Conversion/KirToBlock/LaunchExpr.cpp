@@ -98,24 +98,6 @@ ExprAttr Facts::launchExpr(ExtentAttr extent) {
   return launchExprs[extent] = launchExpr(index.extent(extent));
 }
 
-std::optional<ExtentAttr> Facts::launchBound(ExtentAttr extent) {
-  if (isLaunchVisible(extent)) return extent;
-  if (ExtentAttr source = cutFrom.lookup(extent)) return launchBound(source);
-  // A polynomial of loop coordinates, whose ranges are known.
-  const Index *value = index.constant(0);
-  for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
-    const Index *product = index.constant(coefficient);
-    for (Attribute atom : monomial) {
-      StringRef name = cast<StringAttr>(atom).getValue();
-      Value known = atomValue(name);
-      product = index.mul(product, known ? indexOf(known) : index.extent(ExtentAttr::atom(index.context, name)));
-    }
-    value = index.add(value, product);
-  }
-  auto range = bounds(value);
-  return range && isLaunchVisible(range->second) ? std::optional(range->second) : std::nullopt;
-}
-
 std::string extentName(ExtentAttr extent) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -232,13 +232,10 @@ LogicalResult Construction::makeBuffers() {
       if (bound) shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), zero}));
       return bound.has_value();
     };
-    bool known = true;
     for (AxisId id : facts.privateAxes(view))
-      known &= add(facts.axis(id).extent);
+      if (!add(facts.axis(id).extent)) llvm_unreachable("such loops are walked in order");
     for (kir::ExtentAttr extent : kir::shapeOf(view.getType()))
-      known &= add(extent);
-    if (!known)
-      return emitError(view.getLoc(), "shared gpu: a buffer's extent, or that of a loop it is private to, is not known at launch");
+      if (!add(extent)) return emitError(view.getLoc(), "shared gpu: a buffer's extent is not known at launch");
     std::string name = "buffer";
     if (auto author = dyn_cast<NameLoc>(view.getLoc())) name = author.getName().str();
     buffers[view] = workspace(name, kir::elementType(view.getType()), shape, /*zeroed=*/false);

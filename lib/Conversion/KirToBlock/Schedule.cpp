@@ -8,26 +8,30 @@ using namespace intent::block;
 
 namespace intent::conversion {
 
-static bool touchSame(Facts &facts, const Access &a, const Access &b) {
-  return a.view == b.view && !commute(a.op, b.op) && !facts.areDisjoint(a.coordinates, b.coordinates);
+// Accesses that the order of two effects in the current scope decides about. Only one iteration of an
+// `I.parallel` around both is looked at.
+bool Construction::touchSame(const Access &a, const Access &b) {
+  return a.view == b.view && !commute(a.op, b.op) && !facts.areDisjoint(a.coordinates, b.coordinates, [&](AxisId id) {
+    return hasOnePosition(id) || areIterations(facts, a.op, b.op, id);
+  });
 }
 
 // A later effect reads or replaces what an earlier one stores.
-static bool mustFollow(Facts &facts, Effect *later, Effect *earlier) {
+bool Construction::mustFollow(Effect *later, Effect *earlier) {
   for (const Access &write : facts.accessesOf(earlier))
     for (const Access &access : facts.accessesOf(later))
-      if (write.write && touchSame(facts, write, access) && (access.write || facts.order(access.op) > facts.order(write.op))) return true;
+      if (write.write && touchSame(write, access) && (access.write || facts.order(access.op) > facts.order(write.op))) return true;
   return dependsOn(facts, later, earlier);
 }
 
 static bool isStore(const Effect *effect) { return isa<kir::WriteOp, kir::ScatterReduceOp>(effect->op); }
 
 // A reader needs what a writer replaces.
-static bool readsOld(Facts &facts, Effect *reader, ArrayRef<Effect *> writers) {
+bool Construction::readsOld(Effect *reader, ArrayRef<Effect *> writers) {
   for (const Access &access : facts.accessesOf(reader))
     for (Effect *writer : writers)
       for (const Access &other : facts.accessesOf(writer))
-        if (!access.write && other.write && facts.order(access.op) < facts.order(other.op) && touchSame(facts, access, other)) return true;
+        if (!access.write && other.write && facts.order(access.op) < facts.order(other.op) && touchSame(access, other)) return true;
   return false;
 }
 
@@ -38,7 +42,7 @@ bool Construction::isWritten(const Demand &demand, ArrayRef<Effect *> effects, b
   Access access = facts.accessOf(demand);
   return llvm::any_of(effects, [&](Effect *effect) {
     return llvm::any_of(facts.accessesOf(effect), [&](const Access &other) {
-      return other.write && (facts.order(access.op) < facts.order(other.op)) == later && touchSame(facts, access, other);
+      return other.write && (facts.order(access.op) < facts.order(other.op)) == later && touchSame(access, other);
     });
   });
 }
@@ -121,8 +125,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
       for (Effect *other : remaining) {
         if (other == first) continue;
         bool joins = other->isLeaf() && unboundAxes(other) == unbound;
-        joins &= llvm::none_of(
-            skipped, [&](Effect *s) { return mustFollow(facts, other, s) || mustFollow(facts, s, other) || readsOld(facts, s, {other}); });
+        joins &= llvm::none_of(skipped, [&](Effect *s) { return mustFollow(other, s) || mustFollow(s, other) || readsOld(s, {other}); });
         for (Effect *member : batch)
           for (auto [later, earlier] : {std::pair(other, member), std::pair(member, other)})
             if (llvm::find(effects, later) > llvm::find(effects, earlier)) joins &= inStepWith(later, earlier, unbound);
@@ -132,31 +135,29 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
         if (!llvm::all_of(all, isStore))
           for (Effect *member : all)
             for (Effect *writer : all)
-              joins &= member == writer || !readsOld(facts, member, {writer});
+              joins &= member == writer || !readsOld(member, {writer});
         // Scans in two directions are walked twice rather than kept, where nothing replaces what the second walk reads.
         bool apart = llvm::any_of(batch, [&](Effect *member) { return walkApart(other, member, unbound); });
-        if (apart && !readsOld(facts, other, batch) && llvm::none_of(batch, [&](Effect *m) { return readsOld(facts, m, other); }))
-          joins = false;
+        if (apart && !readsOld(other, batch) && llvm::none_of(batch, [&](Effect *m) { return readsOld(m, other); })) joins = false;
         (joins ? batch : skipped).push_back(other);
       }
     };
     for (Effect *first : remaining) {
       bool waits = false;
       for (Effect *other : remaining)
-        waits |= other != first && llvm::find(effects, other) < llvm::find(effects, first) && mustFollow(facts, first, other);
+        waits |= other != first && llvm::find(effects, other) < llvm::find(effects, first) && mustFollow(first, other);
       batch.clear();
       if (waits) continue;
       gather(first);
       for (Effect *member : batch)
         for (Effect *other : remaining)
-          waits |= !llvm::is_contained(batch, other) && llvm::find(effects, other) < llvm::find(effects, member) &&
-                   mustFollow(facts, member, other);
+          waits |=
+              !llvm::is_contained(batch, other) && llvm::find(effects, other) < llvm::find(effects, member) && mustFollow(member, other);
       if (waits) {
         batch.clear();
         continue;
       }
-      bool early =
-          llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(facts, other, batch); });
+      bool early = llvm::any_of(remaining, [&](Effect *other) { return !llvm::is_contained(batch, other) && readsOld(other, batch); });
       if (!early) break;
       batch.clear();
     }
@@ -215,13 +216,14 @@ SmallVector<Demand> Construction::rootsOf(Effect *effect) {
 // In one traversal all values are read before the first store, so the later effect must not read what the earlier one
 // stores, and what both store they store at one position; the result of an atomic access is there at its own point.
 bool Construction::inStepWith(Effect *later, Effect *earlier, ArrayRef<AxisId> unbound) {
-  auto isFixed = [&](AxisId id) { return hasOnePosition(id); };
+  auto isFixed = [&](AxisId id) { return hasOnePosition(id) || areIterations(facts, later->op, earlier->op, id); };
   for (const Access &access : facts.accessesOf(later))
     for (const Access &write : facts.accessesOf(earlier)) {
-      if (!write.write || !touchSame(facts, write, access)) continue;
+      if (!write.write || !touchSame(write, access)) continue;
       if (!access.write && facts.order(access.op) > facts.order(earlier->op)) return false;
       bool crossed = llvm::any_of(unbound, [&](AxisId id) { // a later chunk of the one would replace what the other has stored
-        return !isComplete(id) && !areIterations(facts, later, earlier, id) && !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
+        return !isComplete(id) && !areIterations(facts, later->op, earlier->op, id) &&
+               !meetOnlyAtOnePosition(facts, access, write, id, isFixed);
       });
       if (access.write && crossed) return false;
     }

@@ -161,6 +161,23 @@ void keepInBuffer(ReadOp read) {
   read.getResult().replaceAllUsesExcept(kept, copy);
 }
 
+void walkInOrder(Operation *loop) {
+  auto forall = cast<ParallelOp>(loop);
+  OpBuilder builder(forall);
+  ::mlir::Block &body = forall.getBody().front();
+  for (auto [domain, coordinate] : llvm::zip_equal(forall.getDomains(), body.getArguments())) {
+    auto ordered = ForOp::create(builder, forall.getLoc(), TypeRange(), domain, ValueRange());
+    ::mlir::Block &inside = ordered.getBody().emplaceBlock();
+    coordinate.replaceAllUsesWith(inside.addArgument(coordinate.getType(), coordinate.getLoc()));
+    builder.setInsertionPointToEnd(&inside);
+    YieldOp::create(builder, forall.getLoc(), ValueRange());
+    builder.setInsertionPointToStart(&inside);
+  }
+  body.getTerminator()->erase();
+  builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(), body.getOperations());
+  forall.erase();
+}
+
 bool canCarry(Facts &facts, Operation *loop) {
   if (!isa<ForOp, WhileOp>(loop)) return false;
   bool any = false;

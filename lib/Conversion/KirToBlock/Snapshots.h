@@ -1,4 +1,4 @@
-// Reads whose elements are replaced before they are used, carries that an instance cannot hold, and buffers that keep both.
+// Reads whose elements are replaced before they are used, carries that an instance cannot hold, and the buffers that keep both.
 #ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_SNAPSHOTS_H
 #define INTENT_LIB_CONVERSION_KIRTOBLOCK_SNAPSHOTS_H
 
@@ -18,6 +18,10 @@ bool canKeep(Facts &facts, kir::ReadOp read);
 
 /// Copies what the read gives to a buffer of its own where it stands, which its users read instead.
 void keepInBuffer(kir::ReadOp read);
+
+/// Has the iterations of an unordered loop done in order, each with the buffers of the one before: for loops whose number of
+/// iterations is not known at launch, where each could not have buffers of its own.
+void walkInOrder(mlir::Operation *loop);
 
 /// True if buffers can hold the tensors that an ordered loop carries, and it carries some.
 bool canCarry(Facts &facts, mlir::Operation *loop);
