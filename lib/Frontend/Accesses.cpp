@@ -26,7 +26,7 @@ FailureOr<Value> Lowering::indexValue(const IndexItem &item, ExtentAttr extent, 
       return error(item.node) << "index " << axis << " is " << entity.constant->spell() << ", out of range for extent " << *size;
     return literalValue(*entity.constant, builder.getIndexType(), item.node);
   }
-  if (entity.kind == Entity::Choice && defaultElement(entity).isInteger(64)) return asValue(entity, item.node, builder.getIndexType());
+  if (entity.isUntyped() && defaultElement(entity).isInteger(64)) return asValue(entity, item.node, builder.getIndexType());
   if (entity.kind == Entity::Value) {
     Type element = kir::elementType(entity.value.getType());
     if (isa<IntegerType, IndexType>(element) && !element.isInteger(1)) return entity.value;
@@ -145,6 +145,7 @@ LogicalResult Lowering::requireWritable(const Entity &base, NodeId at, bool atom
 /// A value of exactly the dtype and shape of what indices select from a view: it broadcasts to them, never the other way.
 FailureOr<Value> Lowering::valueAt(const Entity &base, ArrayRef<Value> indices, const Entity &value, NodeId at, NodeId valueNode) {
   Type element = kir::elementType(base.value.getType());
+  meet(value, element);
   FailureOr<Value> written = asValue(value, valueNode, element);
   if (failed(written)) return failure();
   Type own = kir::elementType(written->getType());

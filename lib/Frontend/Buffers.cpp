@@ -58,6 +58,7 @@ FailureOr<Entity> Lowering::lowerGather(Call &call) {
   FailureOr<SmallVector<Value>> indices = resolveIndices(shape, source, *items, at);
   if (failed(indices)) return failure();
   Type element = kir::elementType(source.value.getType());
+  if (call.has(3)) meet(call[3], element);
   FailureOr<Value> fill = asValue(call.has(3) ? call[3] : Entity::ofInt(0), call.nodes[3], element);
   if (failed(fill)) return failure();
   if (kir::elementType(fill->getType()) != element)

@@ -155,6 +155,7 @@ FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argu
   case Parameter::Scalar: {
     FailureOr<Type> element = parameterDtype(p);
     if (failed(element)) return failure();
+    meet(argument, *element);
     FailureOr<Value> value = asValue(argument, at, *element);
     if (failed(value)) return failure();
     if (value->getType() != *element)

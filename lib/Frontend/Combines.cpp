@@ -48,6 +48,7 @@ FailureOr<Lowering::Components> Lowering::components(Call &call, unsigned identi
   for (auto [tensor, given] : llvm::zip_equal(result.tensors, identities)) {
     tensor = broadcastTo(tensor, *shape, valueNode);
     Type element = kir::elementType(tensor.getType());
+    meet(given, element);
     FailureOr<Value> scalar = asValue(given, identityNode, element);
     if (failed(scalar)) return failure();
     if (kir::elementType(scalar->getType()) != element || !kir::shapeOf(scalar->getType()).empty())
@@ -168,6 +169,7 @@ LogicalResult Lowering::fillCombine(Region &region, const Entity &like, ArrayRef
   if (failed(flatten(*combined, at, outputs, "combine result"))) return failure();
   SmallVector<Value> yielded;
   for (auto [output, element] : llvm::zip_equal(outputs, elements)) {
+    meet(output, element);
     FailureOr<Value> scalar = asValue(output, at, element);
     if (failed(scalar)) return failure();
     if (scalar->getType() != element)

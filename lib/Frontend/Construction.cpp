@@ -56,6 +56,7 @@ FailureOr<Entity> Lowering::lowerFull(Call &call) {
   if (failed(shape)) return failure();
   FailureOr<Type> element = constantDtype(call[2], call.nodes[2]);
   if (failed(element)) return failure();
+  meet(call[1], *element);
   FailureOr<Value> fill = asValue(call[1], call.nodes[1], *element);
   if (failed(fill)) return failure();
   if (!kir::shapeOf(fill->getType()).empty()) return error(call.nodes[1]) << "I.full: expected a scalar fill, got " << describe(call[1]);
@@ -257,6 +258,8 @@ FailureOr<Entity> Lowering::selectEntities(Operand condition, Operand a, Operand
   if (failed(chosen)) return failure();
   Type element = kir::elementType(chosen->getType());
   if (!element.isInteger(1)) return error(condition.node) << "I.select: expected a bool condition, got " << describe(condition.entity);
+  if (!isa<KirTensorType>(chosen->getType()))
+    if (std::optional<Entity> open = joinOpen({a.entity, b.entity}, false)) return *open;
   // Two literals take their dtype where the choice is used.
   Entity choice = Entity::ofChoice(*chosen, a.entity, b.entity);
   if (a.entity.isUntyped() && b.entity.isUntyped() && !defaultElement(choice).isInteger(1)) return choice;

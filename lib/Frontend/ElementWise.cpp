@@ -8,6 +8,7 @@ using namespace intent::frontend;
 FailureOr<Entity> Lowering::lowerUnary(Call &call) {
   auto kind = static_cast<UnaryKind>(call.intrinsic->kind);
   std::string operation = ("I." + call.intrinsic->path).str();
+  if (std::optional<Entity> open = joinOpen(call[0], kind != UnaryKind::Abs)) return *open;
   FailureOr<Value> value = asValue(call[0], call.nodes[0]);
   if (failed(value)) return failure();
   if (kind != UnaryKind::Abs && call[0].isLiteral() && !isa<FloatType>(kir::elementType(value->getType())))

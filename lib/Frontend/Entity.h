@@ -38,6 +38,7 @@ struct Entity {
     Foreign,   // an object of no meaning here, `text` is its Python type
     Ragged,    // what I.ragged gives: `product` holds outer, members, offsets and, if given, indices
     Parallel,  // what I.parallel gives: `product` holds domains
+    Open,      // during a trial of a loop, a scalar number whose value and dtype are not known; `constant` has its kind
     Choice,    // by the bool `value`, one of two untyped numbers in `product`: it takes its dtype where it is used
     Length,    // `extent` of an axis, which shapes may use and no value may
     Format,    // of packed elements; `text` is its path, `product` its arguments
@@ -49,8 +50,9 @@ struct Entity {
   std::shared_ptr<const Product> product;
   std::shared_ptr<const Bounds> region;
   const frontend::Function *function = nullptr;
-  const Meaning *meaning = nullptr; // EnumClass
-  kir::ExtentAttr extent;           // Length
+  const Meaning *meaning = nullptr;                                         // EnumClass
+  kir::ExtentAttr extent;                                                   // Length
+  std::shared_ptr<const std::vector<std::shared_ptr<mlir::Type>>> contexts; // Open: each keeps the first dtype that it meets
 
   static Entity ofConstant(Constant c) {
     Entity e;
@@ -90,7 +92,7 @@ struct Entity {
     return e;
   }
   /// A number that takes its dtype from its context.
-  bool isUntyped() const { return isNumber() || kind == Choice; }
+  bool isUntyped() const { return isNumber() || kind == Choice || kind == Open; }
   bool isProduct() const { return kind == Tuple || kind == Record; }
   bool isTensor() const { return kind == Value && llvm::isa<kir::KirTensorType>(value.getType()); }
   bool isScalar() const { return kind == Value && !isTensor(); }

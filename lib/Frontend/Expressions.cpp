@@ -218,6 +218,7 @@ std::string Lowering::describe(const Entity &entity) {
   case Entity::Foreign: return "a Python object ('" + entity.text + "')";
   case Entity::Parallel: return "I.parallel(...)";
   case Entity::Ragged: return "I.ragged(...)";
+  case Entity::Open: return "a number without a dtype";
   case Entity::Choice: return "a choice of literals";
   case Entity::Format: return "format I." + entity.text;
   case Entity::Length: return "the extent of a slice, which is not observable";
@@ -227,7 +228,7 @@ std::string Lowering::describe(const Entity &entity) {
 
 FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element) {
   if (entity.kind == Entity::Value) return entity.value;
-  if (entity.isNumber()) return literalValue(*entity.constant, element, at);
+  if (entity.isNumber() || entity.kind == Entity::Open) return literalValue(*entity.constant, element, at);
   if (entity.kind == Entity::Choice) {
     if (!element) element = defaultElement(entity);
     Value sides[2];
@@ -257,13 +258,13 @@ FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element
 FailureOr<Value> Lowering::asTensor(const Entity &entity, NodeId at, const Twine &what) {
   if (entity.isTensor()) return entity.value;
   if (entity.kind == Entity::Choice && isa<KirTensorType>(entity.value.getType())) return asValue(entity, at);
-  if (entity.isScalar() || entity.kind == Entity::Choice || entity.isNumber())
-    return error(at) << what << ": expected a tensor, got " << describe(entity);
+  if (entity.isScalar() || entity.isUntyped()) return error(at) << what << ": expected a tensor, got " << describe(entity);
   return asValue(entity, at);
 }
 
 FailureOr<Value> Lowering::asIndex(const Entity &entity, NodeId at, const Twine &what) {
-  if (entity.isLiteral(Constant::Int) || (entity.kind == Entity::Choice && !isa<KirTensorType>(entity.value.getType())))
+  if (entity.isLiteral(Constant::Int) || (entity.kind == Entity::Choice && !isa<KirTensorType>(entity.value.getType())) ||
+      (entity.kind == Entity::Open && entity.constant->kind == Constant::Int))
     return asValue(entity, at, builder.getIndexType());
   Type type = entity.isScalar() ? entity.value.getType() : Type();
   if (!type || !isa<IntegerType, IndexType>(type) || type.isInteger(1))
@@ -274,6 +275,7 @@ FailureOr<Value> Lowering::asIndex(const Entity &entity, NodeId at, const Twine 
 
 FailureOr<Value> Lowering::asCondition(const Entity &entity, NodeId at, StringRef where) {
   if (entity.isScalar() && entity.value.getType().isInteger(1)) return entity.value;
+  if (entity.kind == Entity::Open && entity.constant->kind == Constant::Bool) return asValue(entity, at);
   if (entity.isTensor())
     return error(at) << where << " takes a scalar condition, got " << describe(entity) << "; use I.select, and & | ~ on tensors";
   return error(at) << where << " takes a bool condition, got " << describe(entity) << "; compare it";
@@ -307,6 +309,7 @@ FailureOr<Entity> Lowering::evaluateBoolOp(NodeId id) {
     if (next->kind != Entity::Tuple && !truth(*next)) {
       FailureOr<Value> condition = asCondition(*next, child, Twine("'" + spelling + "'").str());
       if (failed(condition)) return failure();
+      next = Entity::ofValue(*condition);
     }
     if (decided) {
       result = *next;

@@ -138,7 +138,10 @@ FailureOr<SmallVector<Value>> Lowering::modelValues(const Entity &model, const E
   SmallVector<Value> values;
   for (auto [i, part] : llvm::enumerate(parts)) {
     Type element;
-    if (part.isUntyped() && filled && others[i].kind == Entity::Value) element = kir::elementType(others[i].value.getType());
+    if (part.isUntyped() && filled && others[i].kind == Entity::Value) {
+      element = kir::elementType(others[i].value.getType());
+      meet(part, element);
+    }
     FailureOr<Value> value = asValue(part, at, element);
     if (failed(value)) return failure();
     values.push_back(*value);
@@ -157,6 +160,7 @@ LogicalResult Lowering::yieldFitted(const Entity &entity, const Entity &model, T
   SmallVector<Value> values;
   for (auto [part, type, path] : llvm::zip_equal(parts, types, paths)) {
     Type element = kir::elementType(type);
+    meet(part, element);
     FailureOr<Value> value = asValue(part, at, element);
     if (failed(value)) return failure();
     ArrayRef<ExtentAttr> own = kir::shapeOf(value->getType()), wanted = kir::shapeOf(type);

@@ -10,15 +10,17 @@ using namespace intent::frontend;
 
 static const WideInt wideMax = static_cast<WideInt>((static_cast<unsigned __int128>(1) << 126) - 1);
 
+// Of bool, i64 and f64; the first may be null.
+static Type wider(Type a, Type b) { return !a || b.isF64() || (b.isInteger(64) && a.isInteger(1)) ? b : a; }
+
 Type Lowering::defaultElement(const Constant &literal) {
   if (literal.kind == Constant::Bool) return builder.getI1Type();
   return literal.kind == Constant::Int ? Type(builder.getI64Type()) : Type(builder.getF64Type());
 }
 
 Type Lowering::defaultElement(const Entity &untyped) {
-  if (untyped.isNumber()) return defaultElement(*untyped.constant);
-  Type a = defaultElement(untyped.items()[0]), b = defaultElement(untyped.items()[1]);
-  return b.isF64() || (b.isInteger(64) && a.isInteger(1)) ? b : a;
+  if (untyped.kind != Entity::Choice) return defaultElement(*untyped.constant);
+  return wider(defaultElement(untyped.items()[0]), defaultElement(untyped.items()[1]));
 }
 
 FailureOr<TypedAttr> Lowering::literalAttr(const Constant &literal, Type element, NodeId at) {
@@ -54,6 +56,35 @@ FailureOr<Value> Lowering::literalValue(const Constant &literal, Type element, N
   FailureOr<TypedAttr> attr = literalAttr(literal, element ? element : defaultElement(literal), at);
   if (failed(attr)) return failure();
   return make<kir::ConstantOp>(at, attr->getType(), *attr).getResult();
+}
+
+Entity Lowering::openNumber(Type kind, std::vector<std::shared_ptr<Type>> contexts) {
+  Entity entity = kind.isF64() ? Entity::ofConstant(Constant::ofFloat(0)) : kind.isInteger(1) ? Entity::ofBool(false) : Entity::ofInt(0);
+  entity.kind = Entity::Open;
+  entity.contexts = std::make_shared<const std::vector<std::shared_ptr<Type>>>(std::move(contexts));
+  return entity;
+}
+
+std::optional<Entity> Lowering::joinOpen(ArrayRef<Entity> operands, bool isFloat) {
+  std::vector<std::shared_ptr<Type>> contexts;
+  Type kind = isFloat ? Type(builder.getF64Type()) : Type();
+  bool any = false;
+  for (const Entity &operand : operands) {
+    if (!operand.isUntyped() || (operand.kind == Entity::Choice && isa<KirTensorType>(operand.value.getType()))) return std::nullopt;
+    any |= operand.kind == Entity::Open;
+    if (operand.kind == Entity::Open) llvm::append_range(contexts, *operand.contexts);
+    kind = wider(kind, defaultElement(operand));
+  }
+  return any ? std::optional(openNumber(kind, std::move(contexts))) : std::nullopt;
+}
+
+void Lowering::meet(const Entity &entity, Type element) {
+  if (entity.kind == Entity::Choice)
+    for (const Entity &item : entity.items())
+      meet(item, element);
+  if (entity.kind != Entity::Open) return;
+  for (const std::shared_ptr<Type> &context : *entity.contexts)
+    if (!*context) *context = element;
 }
 
 std::optional<bool> Lowering::truth(const Entity &entity) {

@@ -105,31 +105,31 @@ void Lowering::takeBack(size_t kept, size_t knownLeaves, Operation *trial) {
   entered.insert(entered.end(), remaining.begin(), remaining.end());
 }
 
-/// The literals that a condition compares with values, by name: these are their context.
-static void findCompared(const Request &request, NodeId id, llvm::function_ref<void(NodeId, NodeId)> compared) {
-  const Node &node = request.node(id);
-  if (node.kind == NodeKind::BoolOp)
-    for (NodeId child : node.fields[1].list)
-      findCompared(request, child, compared);
-  if (node.kind != NodeKind::Compare || node.fields[2].list.size() != 1) return;
-  NodeId sides[] = {node.fields[0].id, node.fields[2].list[0]};
-  for (unsigned side = 0; side < 2; ++side)
-    if (request.node(sides[side]).kind == NodeKind::Name) compared(sides[side], sides[1 - side]);
+/// The entity with `leaf` of each of its components.
+static Entity mapLeaves(const Entity &entity, llvm::function_ref<Entity(const Entity &)> leaf) {
+  if (!entity.isProduct()) return leaf(entity);
+  Product product;
+  product.names = entity.product->names;
+  for (const Entity &item : entity.items())
+    product.items.push_back(mapLeaves(item, leaf)); // as deep as the author wrote products
+  Entity result = entity;
+  result.product = std::make_shared<const Product>(std::move(product));
+  return result;
 }
 
-/// The element types of the carries' components. A literal that starts a carry takes the dtype that the body gives it, which
-/// one trial of the body finds, or that of what the condition compares it with.
+/// The element types of the carries' components. A literal that starts a carry takes the dtype that the body gives it, or else
+/// the first that it meets in the condition and the body; one trial of them finds it. Null for a number that is open in the
+/// trial of an outer loop and stays so.
 FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
   NodeId id = loop.node;
-  SmallVector<Type> elements;
+  std::vector<Entity> parts;
   bool literal = false;
-  for (const std::string &name : loop.carried) {
-    std::vector<Entity> parts;
+  for (const std::string &name : loop.carried)
     if (failed(flatten(frames.back().names[name], id, parts, "carry '" + Twine(name) + "'"))) return failure();
-    for (const Entity &part : parts) {
-      literal |= part.isUntyped();
-      elements.push_back(part.isUntyped() ? Type() : kir::elementType(part.value.getType()));
-    }
+  SmallVector<Type> elements;
+  for (const Entity &part : parts) {
+    literal |= part.isUntyped();
+    elements.push_back(part.isUntyped() ? Type() : kir::elementType(part.value.getType()));
   }
   if (!literal) return elements;
   // The trial leaves nothing behind but names of outer values. What it changes is taken back one by one, since copies of all
@@ -144,7 +144,9 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
   if (loop.domain) save(loop.variable);
   size_t savedChecked = checked.size(), savedLeaves = leaves.size(), savedEntries = entered.size();
   ++trials;
-  SmallVector<Type> found(elements.size());
+  std::vector<std::shared_ptr<Type>> contexts;
+  SmallVector<Type> given; // by the body: null for a number without a dtype
+  SmallVector<Type> kinds;
   {
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
     OpBuilder::InsertionGuard guard(builder);
@@ -153,27 +155,19 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
     Block &body = trial.getBody().emplaceBlock();
     builder.setInsertionPointToStart(&body);
     if (loop.domain) frames.back().names[loop.variable] = Entity::ofValue(body.addArgument(builder.getIndexType(), location(id)));
-    std::map<std::string, Type> contexts;
-    if (!loop.domain)
-      findCompared(request, request.node(id).fields[0].id, [&](NodeId name, NodeId other) {
-        const std::string &text = request.node(name).fields[0].text;
-        auto known = names.find(text);
-        if (known == names.end() || !known->second.isNumber() || !llvm::is_contained(loop.carried, text)) return;
-        FailureOr<Entity> value = evaluate(other);
-        if (succeeded(value) && value->kind == Entity::Value) contexts.emplace(text, kir::elementType(value->value.getType()));
+    for (const std::string &name : loop.carried)
+      names[name] = mapLeaves(names[name], [&](const Entity &part) {
+        contexts.push_back(std::make_shared<Type>());
+        return part.isUntyped() ? openNumber(defaultElement(part), {contexts.back()}) : part;
       });
+    if (!loop.domain) (void)evaluate(request.node(id).fields[0].id);
     loop.tried = loopBody(id, loop.assigned, loop.carried, false, loop.place);
-    bool done = !loop.tried->failed;
-    size_t at = 0;
-    for (const std::string &name : loop.carried) {
-      std::vector<Entity> parts;
-      if (!done || failed(flatten(frames.back().names[name], id, parts, name))) break;
-      for (const Entity &part : parts) {
-        if (at == found.size()) break;
-        if (part.kind == Entity::Value) found[at] = kir::elementType(part.value.getType());
-        else if (part.isUntyped()) found[at] = contexts.count(name) ? contexts[name] : defaultElement(part);
-        ++at;
-      }
+    std::vector<Entity> after;
+    for (const std::string &name : loop.carried)
+      if (loop.tried->failed || failed(flatten(frames.back().names[name], id, after, name))) break;
+    for (const Entity &part : after) {
+      given.push_back(part.kind == Entity::Value ? kir::elementType(part.value.getType()) : Type());
+      kinds.push_back(part.isUntyped() ? defaultElement(part) : Type());
     }
     takeBack(savedEntries, savedLeaves, trial);
     trial.erase();
@@ -184,15 +178,12 @@ FailureOr<SmallVector<Type>> Lowering::carryElements(OrderedLoop &loop) {
     if (entity) names[name] = *entity;
     else names.erase(name);
   }
-  size_t at = 0;
-  for (const std::string &name : loop.carried) {
-    std::vector<Entity> parts;
-    (void)flatten(frames.back().names[name], id, parts, name);
-    for (const Entity &part : parts) {
-      Type &element = elements[at];
-      if (!element) element = found[at] ? found[at] : defaultElement(part);
-      ++at;
-    }
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    if (elements[i]) continue;
+    bool known = given.size() == parts.size();
+    elements[i] = known && given[i] ? given[i] : *contexts[i];
+    if (elements[i]) meet(part, elements[i]);
+    else if (part.kind != Entity::Open) elements[i] = known && kinds[i] ? kinds[i] : defaultElement(part);
   }
   return elements;
 }
@@ -231,7 +222,14 @@ Flow Lowering::runOrdered(NodeId id, const Entity *domain) {
   }
   // A trial of the loop around it asks for types alone, which this loop's own trial has found.
   if (trials && loop.tried && !loop.tried->failed && !loop.tried->leavesBy(Exit::Return)) {
+    std::vector<Entity> before = loop.schema;
     bindAfter(loop, loop.inits);
+    size_t at = 0;
+    for (auto [name, entity] : llvm::zip_equal(loop.carried, before))
+      frame.names[name] = mapLeaves(entity, [&](const Entity &part) {
+        size_t i = at++;
+        return (*elements)[i] ? Entity::ofValue(loop.inits[i]) : part;
+      });
     return Flow();
   }
   if (trials > 1 && loop.tried && loop.tried->failed) return Flow::failure();

@@ -84,6 +84,12 @@ private:
   FailureOr<bool> constantBool(const Entity &entity, NodeId at, const llvm::Twine &what);
   FailureOr<Type> constantDtype(const Entity &entity, NodeId at);
   std::optional<bool> truth(const Entity &entity);
+  /// A scalar number of the kind of `kind`: bool, i64 or f64.
+  Entity openNumber(Type kind, std::vector<std::shared_ptr<Type>> contexts);
+  /// What an operation on scalar numbers without a dtype gives where one of them is open: another open number; nothing otherwise.
+  std::optional<Entity> joinOpen(llvm::ArrayRef<Entity> operands, bool isFloat);
+  /// An open number stands where a value of this dtype is expected.
+  void meet(const Entity &entity, Type element);
 
   // -- Extents.cpp: shape identity
   template <typename Op, typename... Args>

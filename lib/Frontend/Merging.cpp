@@ -52,6 +52,7 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     return result;
   }
   if ((a.kind != Entity::Value && !a.isUntyped()) || (b.kind != Entity::Value && !b.isUntyped())) return differ();
+  if (std::optional<Entity> open = joinOpen({a, b}, false)) return open;
   if (a.isUntyped() && b.isUntyped()) {
     Entity choice = Entity::ofChoice(merging.condition, a, b);
     if (!defaultElement(choice).isInteger(1)) { // its dtype comes from where it is used
@@ -71,6 +72,7 @@ std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging 
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(merging.blocks[side]);
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
+    meet(*sides[side], element);
     FailureOr<Value> value = asValue(*sides[side], merging.at, element);
     if (failed(value)) return differ();
     values[side] = *value;

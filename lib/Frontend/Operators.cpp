@@ -66,6 +66,7 @@ FailureOr<SmallVector<Value>> Lowering::sameDtype(ArrayRef<Operand> operands, No
   }
   SmallVector<Value> values;
   for (const Operand &operand : operands) {
+    if (typed) meet(operand.entity, element);
     FailureOr<Value> value = asValue(operand.entity, operand.node, element);
     if (failed(value)) return failure();
     values.push_back(*value);
@@ -139,6 +140,7 @@ FailureOr<Entity> Lowering::binary(StringRef op, Operand l, Operand r, NodeId at
 }
 
 FailureOr<Entity> Lowering::arithmetic(BinaryKind kind, StringRef spelling, Operand l, Operand r, NodeId at) {
+  if (std::optional<Entity> open = joinOpen({l.entity, r.entity}, kind == BinaryKind::Div)) return *open;
   std::string operation = spelling.starts_with("I.") ? spelling.str() : ("'" + spelling + "'").str();
   FailureOr<SmallVector<Value>> values = sameDtype({l, r}, at, operation);
   if (failed(values)) return failure();
@@ -160,6 +162,7 @@ FailureOr<Entity> Lowering::arithmetic(BinaryKind kind, StringRef spelling, Oper
 
 /// An integer literal is repeated multiplication (negative: a reciprocal), a float exponent is `pow`.
 FailureOr<Entity> Lowering::power(Operand base, Operand exponent, NodeId at) {
+  if (std::optional<Entity> open = joinOpen({base.entity, exponent.entity}, false)) return *open;
   if (!exponent.entity.isLiteral(Constant::Int)) {
     FailureOr<SmallVector<Value>> values = sameDtype({base, exponent}, at, "'**'");
     if (failed(values)) return failure();
@@ -219,6 +222,10 @@ FailureOr<Entity> Lowering::evaluateUnaryOp(NodeId id) {
     }
     StringRef spelling = op == "USub" ? "-" : op == "UAdd" ? "+" : op == "Invert" ? "~" : "";
     if (spelling.empty()) return error(at) << "operator '" << op << "' is not part of the language";
+    if (std::optional<Entity> open = joinOpen(*value, false)) {
+      value = *open;
+      continue;
+    }
     if (value->isLiteral()) {
       value = foldUnary(spelling, *value->constant, at);
       continue;

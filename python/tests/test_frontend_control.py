@@ -147,6 +147,28 @@ def test_a_flag_that_starts_as_a_literal():
     assert [line.split("carry")[1].split(" : ")[1] for line in ops(text, "while")] == ["index, i1) {", "index, i1, index) {"]
 
 
+@pytest.mark.parametrize("body, dtypes", [
+    ("r = 0\nwhile r + 1 < x.shape[0]:\n    r = r + 1", "index"), ("r = 0\nwhile not 2 * r + 1 >= x.shape[0]:\n    r = r + 1 if x[0] > 2 else r + 2", "index"),
+    ("r = 0\nfor i in range(7):\n    if -(r + 1) < x[i]:\n        r = r + 1", "i32"), ("r = 3\nfor i in range(7):\n    if I.maximum(r, 2) > 2:\n        x[i] = r\n    r = I.abs(r) + 1", "i32"),
+    ("r = 0\nfor i in range(7):\n    for j in range(2):\n        r = r + 1\n    if r < i:\n        r = 0", "index"), ("r = 0\nfor i in range(7):\n    r = r + 1", "i64"),
+    ("r = 0.0\nfor i in range(7):\n    if 2.0 * r + 1 < I.cast(x[i], I.f32):\n        r = r / 2", "f32"), ("r = 1\nfor i in range(7):\n    r = I.exp(r) * I.cast(x[i], I.f32)", "f32"),
+    ("r, more = 0, True\nwhile more and r * 2 < x.shape[0]:\n    r, more = r + 1, x[0] > 3", "index, i1")])
+def test_a_literal_takes_the_dtype_that_it_meets_in_the_loop(body, dtypes):
+    """Through arithmetic with literals, branches and inner loops, too."""
+    text = kir(kernel("x: I.InOut[I.i32, (7,)]", body + "\nx[0] = I.cast(r, I.i32)"))
+    loop = re.search(r"kir\.(?:for|while).*carry.*", text)[0]
+    assert re.search(rf" : {dtypes}\)", loop), loop
+
+
+@pytest.mark.parametrize("body, line, what", [
+    ("lo = 0\nwhile lo < x.shape[0]:\n    if x[lo] < lo:\n        lo = lo + 1", 2, "'<': operands share a dtype, got i32 and index"),
+    ("s = 0\nfor i in range(7):\n    s = I.maximum(s, x[i])\n    t = I.no_such(s)", 3, "no name 'no_such'")])
+def test_an_error_in_a_loop_with_literals_is_the_error(body, line, what):
+    found = diagnostic(kernel("x: I.InOut[I.i32, (7,)]", body))
+    first = diagnostic(kernel("x: I.InOut[I.i32, (7,)]", "I.no_such(x)"))["line"]
+    assert found["line"] == first + line and what in found["message"]
+
+
 def test_flags_exist_only_where_something_asks():
     text = lowered("for i in I.parallel(I.domain(x.shape[0])):\n    if x[i] > 3:\n        continue\n    x[i] = 5")
     assert ops(text, "if")[0].endswith("{") and "->" not in ops(text, "if")[0] and "kir.constant true" not in text
