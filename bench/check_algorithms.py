@@ -1,5 +1,5 @@
 """The algorithms of python/tests/test_algorithms.py and the kernels of test_order.py, against the reference, and the cases of
-test_sharing.py, test_swaps.py and test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
+test_sharing.py, test_swaps.py, test_index_width.py, test_literals.py and test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
 `N passed, M failed`.
@@ -15,6 +15,8 @@ sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "test
 import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
 import test_author_programs as programs  # noqa: E402
+import test_index_width as widths  # noqa: E402
+import test_literals as literals  # noqa: E402
 import test_order as order  # noqa: E402
 import test_sharing as sharing  # noqa: E402
 import test_swaps as swaps  # noqa: E402
@@ -40,10 +42,10 @@ def shares(target, kernel, arguments, outputs, values):
     return True
 
 
-def swapped(kernel, arguments, outputs, values):
+def swapped(kernel, arguments, outputs, values, _=None):
     results = [torch.from_numpy(o.copy()).cuda() for o in outputs]
     intent.compile(kernel, "triton")(*[torch.from_numpy(a).cuda() if isinstance(a, np.ndarray) else a for a in arguments], *results)
-    return all(np.array_equal(r.cpu().numpy(), wanted) for r, wanted in zip(results, values, strict=True))
+    return all(np.array_equal(r.cpu().numpy(), wanted, equal_nan=r.is_floating_point()) for r, wanted in zip(results, values, strict=True))
 
 
 def ordered(kernel):
@@ -81,6 +83,7 @@ def main():
     passed = failed = 0
     cases = [(check, *pair) for check, module in ((agrees, algorithms), (shares, sharing), (swapped, swaps), (matches, programs))
              for pair in zip(module.CASES, module.NAMES)]
+    cases += [(swapped, case, case[0].function.__name__) for module in (widths, literals) for case in module.CASES]
     cases += [(ordered, (kernel,), kernel.function.__name__) for kernel in order.KERNELS]
     for check, case, name in cases[share::count]:
         try:

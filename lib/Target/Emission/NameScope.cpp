@@ -63,8 +63,12 @@ std::string NameScope::declare(StringRef base) {
   return name;
 }
 
-std::string NameScope::declareLoopVariable(StringRef base) {
-  std::string name = freeName(base, [&](StringRef candidate) { return isTaken(candidate); });
+std::string NameScope::declareLoopVariable(StringRef base, StringRef type) {
+  std::string name = freeName(base, [&](StringRef candidate) {
+    auto other = types.find(candidate);
+    return isTaken(candidate) || (other != types.end() && other->second != type);
+  });
+  types[name] = type.str();
   scopes.back().insert(name);
   counted[counted.size() - 2].insert(name);
   return name;

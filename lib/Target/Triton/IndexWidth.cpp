@@ -268,14 +268,22 @@ IndexKind IndexWidths::computeKind(Value value) {
     return IndexKind::Wide;
   }
   Operation *op = value.getDefiningOp();
-  if (isa<ConstantOp, ParamOp>(op)) return IndexKind::Literal;
   ExprAttr bound = magnitude(value);
   if (!bound || bound.getConstant().value_or(0) > INT32_MAX) return IndexKind::Wide;
+  if (isa<ConstantOp, ParamOp>(op)) return IndexKind::Literal;
+  if (auto shift = dyn_cast<BinaryOp>(op); shift && shift.getKind() == BinaryKind::Shr) { // by less than 64 bits
+    auto amount = shift.getRhs().getDefiningOp<ConstantOp>();
+    if (!amount || cast<IntegerAttr>(amount.getValue()).getInt() > 31) return IndexKind::Wide;
+  }
   if (auto cast = dyn_cast<CastOp>(op)) return isIndex(cast.getValue()) ? kind(cast.getValue()) : IndexKind::Index;
   IndexKind result = isa<LanesOp>(op) ? IndexKind::Index : IndexKind::Literal;
   for (Value operand : op->getOperands())
     if (isIndex(operand)) result = std::max(result, kind(operand));
-  return result;
+  // Arguments have 32 bits or 64 as their values need: what two of them give may need more than either.
+  auto binary = dyn_cast<BinaryOp>(op);
+  bool grows = binary && llvm::is_contained({BinaryKind::Add, BinaryKind::Mul}, binary.getKind());
+  bool arguments = grows && kind(binary.getLhs()) == IndexKind::Raw && kind(binary.getRhs()) == IndexKind::Raw;
+  return arguments ? IndexKind::Index : result;
 }
 
 // Whether `expr` cannot be below `part`, as in `ceil_div(part, b) * b + c`: then only `expr` needs a check.
@@ -294,8 +302,9 @@ static bool reaches(ExprAttr expr, ExprAttr part) {
 
 SmallVector<ExprAttr> IndexWidths::conditions() {
   llvm::SetVector<ExprAttr> bounds;
-  // A sum, difference or product that wraps does no harm if what it feeds is again one of these and fits.
-  auto wrapsHarmlessly = [](Operation *user) {
+  // A sum, difference or product that wraps does no harm if what it feeds is again one of these, as wide, and fits.
+  auto wrapsHarmlessly = [&](Operation *user) {
+    if (user->getNumResults() != 1 || kind(user->getResult(0)) == IndexKind::Wide) return false;
     if (isa<BroadcastOp, LanesOp>(user)) return true;
     auto binary = dyn_cast<BinaryOp>(user);
     return binary && (binary.getKind() == BinaryKind::Add || binary.getKind() == BinaryKind::Sub || binary.getKind() == BinaryKind::Mul);

@@ -239,7 +239,7 @@ LogicalResult KernelSerializer::emitLoad(LoadOp op) {
 LogicalResult KernelSerializer::emitStore(StoreOp op) {
   comment(op);
   unsigned rank = extentsOf(op.getValue().getType()).size();
-  Rendered value = render(op.getValue());
+  Rendered value = typedAt(op.getValue(), render(op.getValue()), /*keepsType=*/false);
   auto form = [&] {
     Rendered address = pointer(op, op.getView(), op.getCoordinates(), op.getCoordinateAxes(), rank);
     std::optional<Rendered> valid = accessMask(op, op.getValidity(), op.getValidAxes(), rank);

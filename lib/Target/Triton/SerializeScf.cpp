@@ -65,6 +65,16 @@ static std::string inductionName(scf::ForOp op) {
   return "i";
 }
 
+// The type that a loop's variable takes.
+static StringRef rangeType(IndexKind kind) {
+  switch (kind) {
+  case IndexKind::Literal: return "int32";
+  case IndexKind::Raw: return "argument";
+  case IndexKind::Index: return "INDEX";
+  case IndexKind::Wide: return "int64";
+  }
+}
+
 // scf.for %n0 = %c0 to %N step %bn iter_args(...) -> for n0 in range(0, N, BN):
 LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   comment(op);
@@ -96,7 +106,7 @@ LogicalResult KernelSerializer::emitFor(scf::ForOp op) {
   if (!unit) range += ", " + step.expression.text;
   names.push();
   masks.emplace_back();
-  std::string iv = names.declareLoopVariable(inductionName(op));
+  std::string iv = names.declareLoopVariable(inductionName(op), rangeType(widths.kind(op.getInductionVar())));
   variables[op.getInductionVar()] = {iv, Form::Argument, {}};
   out.line("for " + iv + " in range(" + range + "):");
   {

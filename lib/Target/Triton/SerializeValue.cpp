@@ -97,6 +97,26 @@ Rendered KernelSerializer::typed(Rendered value, Type element) {
   return value;
 }
 
+// Triton reads a literal that meets no tensor first as f32 or i32. `keepsType`: what it meets takes the wider type of the two.
+static bool standsBare(Value value, bool keepsType) {
+  Type element = elementType(value.getType());
+  if (element.isIndex() || element.isF32()) return true;
+  if (keepsType && element.getIntOrFloatBitWidth() < 32) return false;
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) value = broadcast.getValue();
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto number = constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
+  if (!number) return !isa<FloatType>(element);
+  bool lost = false;
+  APFloat exact = number.getValue();
+  exact.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+  return !exact.isFinite() || std::strtof(pythonFloat(number.getValue()).c_str(), nullptr) == exact.convertToDouble();
+}
+
+/// The value's text where Triton would not read it at its dtype: a literal is typed then.
+Rendered KernelSerializer::typedAt(Value value, Rendered text, bool keepsType) {
+  return text.form == Form::Literal && !standsBare(value, keepsType) ? typed(text, elementType(value.getType())) : text;
+}
+
 /// `x.to(tl.float32)`; `tl.cast(N, tl.float32)` for what may be constexpr.
 Rendered KernelSerializer::convert(Rendered value, StringRef dtype) {
   bool constexprLike = value.form == Form::Literal || value.form == Form::Argument;
@@ -236,6 +256,8 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
     bool wide = widths.kind(op.getLhs()) == IndexKind::Wide || widths.kind(op.getRhs()) == IndexKind::Wide;
     if (widths.kind(op) == IndexKind::Wide && !wide)
       (a.form == Form::Literal ? b : a) = convert(a.form == Form::Literal ? b : a, "tl.int64");
+    if (widths.kind(op) > IndexKind::Raw && widths.kind(op.getLhs()) == IndexKind::Raw && widths.kind(op.getRhs()) == IndexKind::Raw)
+      a = convert(a, dtypeOf(op));
   } else if (a.form <= Form::Argument && b.form <= Form::Argument) {
     a = typed(a, element); // Python would compute in its own precision
   }
@@ -245,16 +267,21 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   bool isFloat = isa<FloatType>(element);
   // max/min functions: both operands as tensors of one dtype.
   auto extremum = [&](StringRef name, bool propagate) {
+    a = typedAt(op.getLhs(), a, true);
+    b = typedAt(op.getRhs(), b, true);
     if (a.form <= Form::Argument) std::swap(a, b);
     if (element.isIndex() && a.form <= Form::Argument) {
       a = convert(a, dtypeOf(op));
     }
     return call("tl." + name.str(), {typed(a, element), b}, rank, isFloat && propagate ? ", propagate_nan=tl.PropagateNan.ALL" : "");
   };
+  // Integer sums regroup freely where that narrows none.
+  IndexKind first = widths.kind(op.getLhs()), rest = widths.kind(op.getRhs());
+  bool regroups =
+      element.isIndex() && (first == IndexKind::Literal || first >= rest || (first != IndexKind::Raw && rest != IndexKind::Wide));
   switch (op.getKind()) {
   case BinaryKind::Add:
-    // Integer sums regroup freely.
-    if (element.isIndex() && b.expression.precedence == Precedence::Add)
+    if (regroups && b.expression.precedence == Precedence::Add)
       return {{a.expression.in(Precedence::Add) + " + " + b.expression.text, Precedence::Add}, joinForms({a, b}), joinAxes({a, b}, rank)};
     return operation("+", Precedence::Add);
   case BinaryKind::Sub: return operation("-", Precedence::Add);
@@ -334,6 +361,8 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
             text = {digits.str().str(), isSigned && integer.getValue().isNegative() ? Precedence::Unary : Precedence::Atom};
           }
         }
+        if (op.getType().isIndex() && widths.kind(op) == IndexKind::Wide) // Triton gives a literal the type of what it meets
+          return Rendered{{"tl.full((), " + text.text + ", tl.int64)", Precedence::Atom}, Form::Scalar, SmallBitVector(rank)};
         return Rendered{text, Form::Literal, SmallBitVector(rank)};
       })
       // block.param mul(BM, 2) -> BM * 2
@@ -377,7 +406,7 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
       .Case([&](CastOp op) { return renderCast(op, placement, rank); })
       // block.compare lt %m, %M -> m < M
       .Case([&](CompareOp op) {
-        Rendered a = at(op.getLhs()), b = at(op.getRhs());
+        Rendered a = typedAt(op.getLhs(), at(op.getLhs()), false), b = typedAt(op.getRhs(), at(op.getRhs()), false);
         if (a.form == Form::Literal && b.form == Form::Literal && !elementType(op.getLhs().getType()).isIndex())
           a = typed(a, elementType(op.getLhs().getType()));
         return Rendered{infix(a.expression, predicateText(op.getPredicate()), b.expression, Precedence::Compare), joinForms({a, b}),
@@ -406,6 +435,7 @@ Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> pla
       // block.bitcast -> x.to(tl.int32, bitcast=True)
       .Case([&](BitcastOp op) {
         Rendered x = typed(at(op.getValue()), elementType(op.getValue().getType()));
+        if (elementType(op.getValue().getType()).isIndex() && widths.kind(op.getValue()) != IndexKind::Wide) x = convert(x, "tl.int64");
         x.expression = {x.expression.in(Precedence::Atom) + ".to(" + dtypeText(elementType(op.getType())) + ", bitcast=True)",
                         Precedence::Atom};
         return x;

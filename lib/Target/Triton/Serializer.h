@@ -101,6 +101,7 @@ private:
   Rendered renderUnary(block::UnaryOp op, llvm::ArrayRef<int64_t> placement, unsigned rank);
   Rendered renderCast(block::CastOp op, llvm::ArrayRef<int64_t> placement, unsigned rank);
   Rendered typed(Rendered value, mlir::Type element);
+  Rendered typedAt(mlir::Value value, Rendered text, bool keepsType);
   Rendered convert(Rendered value, llvm::StringRef dtype);
   std::string fullText(mlir::Value value);
   std::string fullText(Rendered value, mlir::Type type);

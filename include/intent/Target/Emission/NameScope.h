@@ -5,6 +5,7 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ bool mentions(llvm::StringRef text, llvm::StringRef name);
 
 /// Names in nested scopes. A name may return in a sibling scope but never shadows an enclosing one, since
 /// an inner assignment to an outer name means something else in the languages that are printed. The variable of a loop stays
-/// behind the loop: its name may return for another loop's variable only.
+/// behind the loop: its name may return for a variable of another loop and the same type only.
 class NameScope {
 public:
   /// `reserved` holds the keywords and the names that the printed text itself uses.
@@ -43,7 +44,7 @@ public:
   /// A name near `base` that no active scope holds, entered in the innermost one: `base`, `base_1`...
   std::string declare(llvm::StringRef base);
   /// The same for the variable of a loop that stands in the scope around the innermost one, its body's.
-  std::string declareLoopVariable(llvm::StringRef base);
+  std::string declareLoopVariable(llvm::StringRef base, llvm::StringRef type);
   bool isTaken(llvm::StringRef name) const;
 
   /// Keeps `name` taken in the innermost scope.
@@ -54,6 +55,7 @@ public:
 private:
   const llvm::StringSet<> &reserved;
   llvm::SmallVector<llvm::StringSet<>> scopes, counted; // counted: variables of loops in the scope
+  llvm::StringMap<std::string> types;                   // of all variables of loops
 };
 
 /// Keywords and builtins of Python that a generated name must not hide.
