@@ -14,6 +14,20 @@ Entity Lowering::regionEntity(Value domain, Value begin, Value end, Value step) 
   return entity;
 }
 
+/// Rounded down, where what the divisor does not divide is a constant.
+static std::optional<ExtentAttr> quotient(ExtentAttr extent, int64_t divisor) {
+  MLIRContext *context = extent.getContext();
+  ExtentAttr result = ExtentAttr::constant(context, 0);
+  for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
+    ExtentAttr term = ExtentAttr::constant(context, llvm::divideFloorSigned(coefficient, divisor));
+    if (!monomial.empty() && coefficient % divisor != 0) return std::nullopt;
+    for (Attribute atom : monomial)
+      term = term * ExtentAttr::atom(context, cast<StringAttr>(atom).getValue());
+    result = result + term;
+  }
+  return result;
+}
+
 /// `nodes` are those of start, stop and step; a null `stop` means 0..start.
 FailureOr<Entity> Lowering::makeDomain(const Entity &start, const Entity *stop, const Entity *step, ArrayRef<NodeId> nodes, NodeId at) {
   FailureOr<Value> begin = asIndex(stop ? start : Entity::ofInt(0), nodes[0], "domain start");
@@ -29,6 +43,8 @@ FailureOr<Entity> Lowering::makeDomain(const Entity &start, const Entity *stop, 
     extent = known(0);
   } else if (knownStep && knownLength) {
     extent = known(*knownLength / *knownStep + (*knownLength % *knownStep != 0));
+  } else if (std::optional<ExtentAttr> steps = knownStep ? quotient(extent + known(*knownStep - 1), *knownStep) : std::nullopt) {
+    extent = *steps;
   } else if (knownStep != 1) {
     auto op = [&](BinaryKind kind, Value l, Value r) { return indexOp(kind, l, r, at); };
     Value reach = op(BinaryKind::Add, op(BinaryKind::Sub, *end, *begin), op(BinaryKind::Sub, *stride, indexConstant(1, at)));

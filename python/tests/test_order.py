@@ -294,6 +294,32 @@ def private_to_what_data_says(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)])
         y[b] = w[0] + w[N - 1]
 
 
+# -- what loops leave --------------------------------------------------------------------------------------------------------------------------
+
+@case
+def reversed_behind_an_inner_loop(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N = y.shape[0]
+    v = y[:]
+    for t in range(3):
+        s = I.cast(0, I.i64)
+        while s < x[0]:
+            s += 1
+            v = v + x[:] * s
+        v = v[N - 1 - I.indices(I.domain(N))]
+    y[:] = v
+
+
+@case
+def results_of_one_loop(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N = y.shape[0]
+    a, b, c = I.cast(0, I.i64), I.cast(1, I.i64), I.cast(2, I.i64)
+    for i in range(N):
+        a, b, c = b // 2 + x[i], c // 4 + a, a - b // 8
+    y[0] = a
+    y[1 % N] = b
+    y[2 % N] = c
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_values(kernel):
     for n in (1, 2, 5, 70, 300):
@@ -345,6 +371,10 @@ def test_no_buffer_can_keep():
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_triton_text(kernel):
     assert "@triton.jit" in intent.generate(kernel, "triton:sm_90").source
+
+
+def test_a_loop_runs_once_for_all_that_uses_its_results():
+    assert intent.generate(results_of_one_loop, "triton:sm_90").source.count("for i in range(N)") == 1
 
 
 def test_triton_compiles(tmp_path):

@@ -206,8 +206,8 @@ public:
 
   kir::KernelOp kernel;
   IndexContext index;
-  /// Reads that construction found replaced before they could be used, and ordered loops with a carry that is needed whole on an
-  /// axis which an instance does not hold whole. Buffers can keep them.
+  /// Reads that construction found replaced before they could be used, and ordered loops with a carry that is needed whole, or at
+  /// other members than those at hand, on an axis which an instance does not hold whole. Buffers can keep them.
   llvm::SetVector<mlir::Operation *> late, unheld;
   /// In checked code a read happens exactly where the author's program makes it: it needs what decides about that.
   const bool checked;

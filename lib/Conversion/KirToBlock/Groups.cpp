@@ -16,12 +16,15 @@ bool dependsOn(Facts &facts, Effect *effect, Effect *earlier) {
 static bool shareWork(Facts &facts, Effect *a, Effect *b) {
   if (!a->parallel.empty() && !b->parallel.empty() && a->parallel[0] == b->parallel[0]) return true;
   const DemandSet &other = facts.demandsOf(b);
+  std::set<std::pair<Operation *, Coordinates>> walks; // whichever of their results is needed
+  auto isWalk = [](Operation *op) { return isReduction(op) || Carries::has(op) || isa<ScanOp>(op); };
+  for (const Demand &demand : other.order)
+    if (Operation *op = demand.first.getDefiningOp(); op && isWalk(op)) walks.emplace(op, demand.second);
   for (const Demand &demand : facts.demandsOf(a).order) {
     Operation *op = demand.first.getDefiningOp();
-    if (!op || !other.seen.count(demand)) continue;
-    if (isReduction(op) || Carries::has(op) || isa<ScanOp>(op)) return true;
-    auto read = dyn_cast<ReadOp>(op);
-    if (read && isa<KirTensorType>(read.getResult().getType())) return true;
+    if (op && isWalk(op) && walks.count({op, demand.second})) return true;
+    auto read = dyn_cast_or_null<ReadOp>(op);
+    if (read && isa<KirTensorType>(read.getResult().getType()) && other.seen.count(demand)) return true;
   }
   return dependsOn(facts, a, b) || dependsOn(facts, b, a);
 }
@@ -33,17 +36,16 @@ bool haveEdge(Facts &facts, ArrayRef<Access> a, ArrayRef<Access> b) {
   return false;
 }
 
-SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
-  size_t count = facts.roots.size();
+SmallVector<SmallVector<Effect *>> formGroups(Facts &facts, ArrayRef<Effect *> effects) {
+  size_t count = effects.size();
   SmallVector<ArrayRef<Access>> accesses;
-  for (Effect *effect : facts.roots)
+  for (Effect *effect : effects)
     accesses.push_back(facts.accessesOf(effect));
   SmallVector<unsigned> leader(count);
   for (unsigned i = 0; i < count; ++i) {
     leader[i] = i;
     for (unsigned j = 0; j < i; ++j) {
-      if (leader[j] == leader[i] || !(haveEdge(facts, accesses[i], accesses[j]) || shareWork(facts, facts.roots[i], facts.roots[j])))
-        continue;
+      if (leader[j] == leader[i] || !(haveEdge(facts, accesses[i], accesses[j]) || shareWork(facts, effects[i], effects[j]))) continue;
       unsigned from = std::max(leader[i], leader[j]), to = std::min(leader[i], leader[j]);
       for (unsigned &l : leader)
         if (l == from) l = to;
@@ -53,7 +55,7 @@ SmallVector<SmallVector<Effect *>> formGroups(Facts &facts) {
   for (unsigned l = 0; l < count; ++l) {
     SmallVector<Effect *> group;
     for (unsigned i = 0; i < count; ++i)
-      if (leader[i] == l) group.push_back(facts.roots[i]);
+      if (leader[i] == l) group.push_back(effects[i]);
     if (!group.empty()) groups.push_back(group);
   }
   return groups;

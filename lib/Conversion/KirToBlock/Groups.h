@@ -21,8 +21,8 @@ bool meetOnlyInOnePass(Facts &facts, const Access &a, const Access &b, mlir::Ope
 /// True if the class is an axis of an `I.parallel` around both: its iterations touch nothing in common by contract.
 bool areIterations(Facts &facts, mlir::Operation *a, mlir::Operation *b, AxisId id);
 
-/// Outermost effects by group, both in program order.
-llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts);
+/// Effects by what they share, both in program order.
+llvm::SmallVector<llvm::SmallVector<Effect *>> formGroups(Facts &facts, llvm::ArrayRef<Effect *> effects);
 
 /// True if an effect uses what an earlier one, or something inside it, gives.
 bool dependsOn(Facts &facts, Effect *effect, Effect *earlier);

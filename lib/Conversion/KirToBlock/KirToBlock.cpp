@@ -32,8 +32,7 @@ public:
       if (keepReplaced(replaced)) continue;
       FailureOr<std::vector<Variant>> variants = assignCovers(*facts, target, options);
       if (failed(variants)) {
-        if (facts->unheld.empty()) return failure();
-        llvm::for_each(facts->unheld, carryInBuffers);
+        if (!carryUnheld()) return failure();
         continue;
       }
       collectPrivates();
@@ -44,7 +43,7 @@ public:
         return success();
       }
       result.erase();
-      if (!keepReplaced(facts->late)) return failure();
+      if (!keepReplaced(facts->late) && !carryUnheld()) return failure();
     }
   }
 
@@ -64,6 +63,11 @@ private:
     for (Operation *read : reads)
       keepInBuffer(cast<kir::ReadOp>(read));
     return !reads.empty();
+  }
+
+  bool carryUnheld() {
+    llvm::for_each(facts->unheld, carryInBuffers);
+    return !facts->unheld.empty();
   }
 
   LogicalResult construct(block::KernelOp result, ArrayRef<Variant> variants) {

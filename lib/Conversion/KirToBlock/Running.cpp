@@ -1,6 +1,8 @@
 // Scans and region scans: in step with the loop that walks their axis, over complete lanes, or kept to be read elsewhere.
 #include "Construct.h"
 
+#include "Snapshots.h"
+
 using namespace mlir;
 using namespace intent::block;
 using intent::kir::KirTensorType;
@@ -408,6 +410,10 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
       walked.push_back(id);
       walkable &= group.covers.count(id) && facts.axis(id).kind != Axis::Ordered;
     }
+  if (Operation *loop = own.first.getDefiningOp(); !walkable && loop && Carries::has(loop) && canCarry(facts, loop)) {
+    facts.unheld.insert(loop); // its passes leave what they carry in buffers, in another formation
+    return failure();
+  }
   if (!walkable) return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
   SmallVector<ExprAttr> shape;
   for (auto &[number, count] : instanceOf(own))

@@ -146,7 +146,7 @@ Variant Assignment::makeVariant(StringRef name, ArrayRef<GroupFacts> groups, boo
 // Effects that share no instances and have no order to keep may have instances apart.
 std::vector<GroupFacts> Assignment::findGroups() {
   std::vector<GroupFacts> found;
-  for (SmallVector<Effect *> &effects : formGroups(facts)) {
+  for (SmallVector<Effect *> &effects : formGroups(facts, facts.roots)) {
     GroupFacts whole = factsOf(facts, effects);
     bool edges = false;
     for (Effect *a : effects)
@@ -157,10 +157,15 @@ std::vector<GroupFacts> Assignment::findGroups() {
       found.push_back(std::move(whole));
       continue;
     }
+    SmallVector<Effect *> rest; // one instance each: what these share is done once
     for (Effect *effect : effects) {
-      found.push_back(factsOf(facts, effect));
-      if (serialGuard(found.back())) found.back().split = splitAxis(facts, found.back());
+      GroupFacts own = factsOf(facts, effect);
+      if (serialGuard(own)) own.split = splitAxis(facts, own);
+      if (own.program.empty() && !own.split) rest.push_back(effect);
+      else found.push_back(std::move(own));
     }
+    for (SmallVector<Effect *> &sharing : formGroups(facts, rest))
+      found.push_back(factsOf(facts, sharing));
   }
   return found;
 }

@@ -309,7 +309,9 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   case BinaryKind::Minimum: return extremum("minimum", true);
   case BinaryKind::MaximumNum: return extremum("maximum", false);
   case BinaryKind::MinimumNum: return extremum("minimum", false);
-  case BinaryKind::And: return operation("&", Precedence::BitAnd);
+  case BinaryKind::And:
+    if (a.form == Form::Literal && a.expression.text == "True") return b;
+    return operation("&", Precedence::BitAnd);
   case BinaryKind::Or: return operation("|", Precedence::BitOr);
   case BinaryKind::Xor: return operation("^", Precedence::BitXor);
   case BinaryKind::Shl: return operation("<<", Precedence::Shift);
