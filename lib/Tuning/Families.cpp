@@ -53,9 +53,30 @@ public:
   }
 
 private:
-  // Where an instance works and how long, which indices and conditions say: no work of the author's.
+  // Where an instance works and how long, which indices and conditions say: no work of the author's, who stores what he wants.
   static bool isControl(Operation *op) {
-    return op->getNumResults() == 1 && (elementType(op->getResult(0).getType()).isIndex() || decidesLoop(op->getResult(0)));
+    if (op->getNumResults() != 1) return false;
+    llvm::SmallPtrSet<Value, 8> seen;
+    return elementType(op->getResult(0).getType()).isIndex() ? !isStored(op->getResult(0), seen) : decidesLoop(op->getResult(0));
+  }
+  static bool isStored(Value value, llvm::SmallPtrSetImpl<Value> &seen) {
+    if (!seen.insert(value).second) return false;
+    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (auto store = dyn_cast<StoreOp>(user)) return store.getValue() == value;
+      if (isa<LoadOp, LanesOp, CompareOp>(user)) return false; // a place
+      if (auto loop = dyn_cast<scf::ForOp>(user)) {
+        unsigned number = use.getOperandNumber(), bounds = loop.getNumControlOperands();
+        return number >= bounds && isStored(loop.getResult(number - bounds), seen);
+      }
+      if (auto yield = dyn_cast<scf::YieldOp>(user)) {
+        Operation *around = yield->getParentOp();
+        if (isa<scf::WhileOp>(around)) return false; // what a search ends with says where
+        if (auto loop = dyn_cast<scf::ForOp>(around); loop && isStored(loop.getRegionIterArg(use.getOperandNumber()), seen)) return true;
+        return isStored(around->getResult(use.getOperandNumber()), seen);
+      }
+      return llvm::any_of(user->getResults(), [&](Value result) { return isStored(result, seen); });
+    });
   }
   static bool decidesLoop(Value value) {
     return llvm::any_of(value.getUsers(), [](Operation *user) {

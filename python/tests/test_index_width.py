@@ -130,3 +130,22 @@ def test_triton_narrows_where_it_may(kernel, inputs, outputs, wanted, narrow, tm
     chosen = plan(load_module(path), [_Shape(v) if isinstance(v, tuple) else v for v in values])
     assert str(chosen.constants["INDEX"]) == ("int32" if narrow else "int64")
     assert compile_offline(path, "sm_90", values).asm["ptx"]
+
+
+_T = I.TypeVar("T", I.i64, I.index)
+
+
+@intent.kernel
+def scanned(x: I.In[_T, ("M", "N")], y: I.Out[_T, ("M", "N")]):
+    y[:, :] = I.cumsum(x[:, :], axis=0)
+
+
+@intent.kernel
+def summed(x: I.In[_T, ("M", "N")], y: I.Out[_T, ("M",)]):
+    y[:] = I.reduce.sum(x[:, :], axis=1)
+
+
+@pytest.mark.parametrize("kernel", [scanned, summed], ids=lambda kernel: kernel.function.__name__)
+def test_index_values_are_tuned_as_integers_are(kernel):
+    families = [[v["family"] for v in intent.generate(kernel, "triton:sm_90", types={"T": dtype}).metadata["variants"]] for dtype in (I.i64, I.index)]
+    assert families[0] == families[1] != []
