@@ -133,7 +133,7 @@ LogicalResult Lowering::requireWritable(const Entity &base, NodeId at, bool atom
   if (base.kind != Entity::View)
     return error(at) << describe(base)
                      << " is not written by index; values are immutable, and only Out and InOut views and buffers are written";
-  Access access = cast<kir::ViewType>(base.value.getType()).getAccess();
+  Access access = base.readOnly ? Access::In : cast<kir::ViewType>(base.value.getType()).getAccess();
   if (atomic && access != Access::InOut)
     return error(at) << "an atomic access takes an InOut view or a buffer, got parameter '" << base.text << "', an "
                      << (access == Access::In ? "input (I.In)" : "output (I.Out)");

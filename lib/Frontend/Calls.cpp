@@ -139,7 +139,9 @@ FailureOr<Entity> Lowering::callIntrinsic(const Entity &callee, ArrayRef<Argumen
 
 //===- helpers -----------------------------------------------------------------------------------------===//
 
-FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argument, NodeId at) {
+/// `symbols`: what the shape symbols of the helper stand for.
+FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argument, NodeId at,
+                                          std::map<std::string, ExtentAttr> &symbols) {
   switch (p.kind) {
   case Parameter::Value: return argument;
   case Parameter::Constexpr: {
@@ -171,7 +173,24 @@ FailureOr<Entity> Lowering::bindParameter(const Parameter &p, const Entity &argu
       return error(at) << "parameter '" << p.name << "': expected a view of dtype " << dtypeName(*element) << " and rank "
                        << static_cast<unsigned>(p.shape.size()) << ", got dtype " << dtypeName(type.getElement()) << " and rank "
                        << static_cast<unsigned>(type.getShape().size());
-    return argument;
+    bool isInput = argument.readOnly || type.getAccess() == Access::In;
+    if (isInput && p.access != "in")
+      return error(at) << "parameter '" << p.name << "': expected a view to write, got '" << argument.text << "', an input (I.In)";
+    for (auto [axis, declared, own] : llvm::enumerate(p.shape, type.getShape())) {
+      const std::string *symbol = std::get_if<std::string>(&declared);
+      ExtentAttr wanted = symbol ? symbols.try_emplace(*symbol, own).first->second : known(std::get<int64_t>(declared));
+      if (relate(wanted, own) == Relation::Equal) continue;
+      std::string what = "parameter '" + p.name + "': axis " + std::to_string(axis) + " has extent " + spell(own) + ", expected " +
+                         (symbol ? *symbol + " = " : "") + spell(wanted);
+      if (wanted.getConstant() && own.getConstant()) return error(at) << what;
+      checkEqual(wanted, own, at, what);
+    }
+    Entity view = argument;
+    if (p.access == "in" && !isInput) {
+      view.readOnly = true;
+      view.text = p.name;
+    }
+    return view;
   }
   }
   return failure();
@@ -208,6 +227,10 @@ FailureOr<Entity> Lowering::callFunction(const Entity &callee, ArrayRef<Argument
   Frame frame;
   frame.function = &function;
   frame.call = at;
+  std::map<std::string, ExtentAttr> symbols;
+  for (auto [p, argument] : llvm::zip_equal(parameters, bound))
+    if (p.kind == Parameter::Constexpr && p.type == "int" && argument && argument->entity.isLiteral(Constant::Int))
+      symbols[p.name] = known(static_cast<int64_t>(argument->entity.constant->integer));
   for (auto [p, argument] : llvm::zip_equal(parameters, bound)) {
     if (!argument && !p.fallback) {
       InFlightDiagnostic diagnostic = error(at);
@@ -217,7 +240,7 @@ FailureOr<Entity> Lowering::callFunction(const Entity &callee, ArrayRef<Argument
     }
     FailureOr<Entity> given = argument ? FailureOr<Entity>(argument->entity) : constantEntity(*p.fallback);
     if (failed(given)) return failure();
-    FailureOr<Entity> entity = bindParameter(p, *given, argument ? argument->node : at);
+    FailureOr<Entity> entity = bindParameter(p, *given, argument ? argument->node : at, symbols);
     if (failed(entity)) return failure();
     frame.names[p.name] = *entity;
   }

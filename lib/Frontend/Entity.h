@@ -52,6 +52,7 @@ struct Entity {
   const frontend::Function *function = nullptr;
   const Meaning *meaning = nullptr;                                         // EnumClass
   kir::ExtentAttr extent;                                                   // Length
+  bool readOnly = false;                                                    // View: a helper's I.In parameter
   std::shared_ptr<const std::vector<std::shared_ptr<mlir::Type>>> contexts; // Open: each keeps the first dtype that it meets
 
   static Entity ofConstant(Constant c) {

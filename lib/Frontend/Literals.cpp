@@ -178,7 +178,7 @@ FailureOr<Entity> Lowering::foldUnary(StringRef op, const Constant &v, NodeId at
   if (!v.isNumber()) return error(at) << "operator '" << op << "' does not take " << v.spell();
   if (v.tooWide) return error(at) << "the integer does not fit 128 bits";
   if (op == "~") {
-    if (v.kind == Constant::Bool) return Entity::ofBool(v.integer == 0);
+    if (v.kind == Constant::Bool) return error(at) << "operator '~' of a compile-time bool is an integer in Python; use 'not'";
     if (v.kind == Constant::Int) return Entity::ofInt(~v.integer);
     return error(at) << "operator '~' takes integers and bools, got " << v.spell();
   }

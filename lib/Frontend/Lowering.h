@@ -188,7 +188,8 @@ private:
   FailureOr<Entity> callIntrinsic(const Entity &callee, llvm::ArrayRef<Argument> arguments, NodeId at);
   FailureOr<Entity> callFunction(const Entity &callee, llvm::ArrayRef<Argument> arguments, NodeId at);
   FailureOr<Entity> callRange(llvm::ArrayRef<Argument> arguments, NodeId at);
-  FailureOr<Entity> bindParameter(const Parameter &parameter, const Entity &argument, NodeId at);
+  FailureOr<Entity> bindParameter(const Parameter &parameter, const Entity &argument, NodeId at,
+                                  std::map<std::string, ExtentAttr> &symbols);
   LogicalResult bindArguments(const Intrinsic &intrinsic, llvm::ArrayRef<Argument> arguments, Call &call);
 
 public:

@@ -2,7 +2,9 @@
 import json
 import random
 
+import intent
 import intent.language as I
+import numpy as np
 import pytest
 from compilation import INTERNAL, LANGUAGE, compile_request
 from intent.capture import capture
@@ -43,6 +45,12 @@ def mixed(v):
         return v
     else:
         return (v, v)
+@intent.fn
+def fills(v: I.InOut[I.f32, ("A", "B")]):
+    v[0, 0] = 1
+@intent.fn
+def square(v: I.In[I.f32, ("A", "A")]):
+    return v[0, 0]
 @intent.kernel
 def other(x: I.f32):
     pass
@@ -70,6 +78,8 @@ CASES = [
     ("t = box(1)", "a Python object ('object') is not called", 9),
     ("t = plain(1)", "a plain Python function is not called from a kernel; decorate it with @intent.fn", 9),
     ("t = other(x[0, 0])", "'other' is a kernel; a kernel calls @intent.fn helpers, and host code launches kernels", 9),
+    ("fills(x)", "parameter 'v': expected a view to write, got 'x', an input (I.In)", 11),
+    ("t = square(I.buffer((3, 4), I.f32, init=0))", "parameter 'v': axis 1 has extent 4, expected A = 3", 16),
     ("t = x.size", "view 'x' has no attribute 'size'", 9),
     ("t = I.record(a=1).b", "the record has no field 'b'; it has a", 9),
     ("t = Mode.C", "enum Mode has no member 'C'", 9),
@@ -89,6 +99,7 @@ CASES = [
     ("t = I.full((), 2, I.bool)", "literal 2 cannot be held by bool; convert a value with I.cast", 20),
     ("t = n + 'a'", "expected a tensor or scalar, got string 'a'", 13),
     ("t = 1 // 0", "compile-time division by zero", 9),
+    ("if ~True:\n    pass", "operator '~' of a compile-time bool is an integer in Python; use 'not'", 8),
     ("t = 2 ** 200", "the compile-time integer does not fit 128 bits", 9),
     ("t = 1" + "0" * 50, "the integer does not fit 128 bits", 9),
     ("t = 1.5 & 2", "operator '&' takes integers, got 1.5 and 2", 9),
@@ -388,3 +399,30 @@ def test_nodes_form_a_tree():
         changed["nodes"][number][6]["right"] = child
         fields = compile_request(emit="kir", target=None, **changed)[1]
         assert fields["diagnostics"][0]["message"] == f"request: nodes[{number}]: {message}"
+
+
+WRITER = """@intent.fn
+def put(v: I.In[I.f32, ("N",)]):
+    v[0] = 1.0
+@intent.fn
+def total(v: I.In[I.f32, ("K",)], w: I.In[I.f32, ("K",)]):
+    return v[0] + w[0]
+"""
+
+
+def test_a_helper_does_not_write_its_input():
+    wrong = kernel('x: I.InOut[I.f32, ("N",)]', "put(x)", WRITER)
+    with pytest.raises(intent.LanguageError, match="parameter 'v' is an input") as error:
+        intent.generate(wrong, "triton:sm_90")
+    assert error.value.line == 3
+    with pytest.raises(intent.LanguageError, match="parameter 'v' is an input"):
+        intent.interpret(wrong)(np.zeros(3, np.float32))
+
+
+def test_equal_symbols_of_a_helper_are_equal_extents():
+    summed = kernel('x: I.InOut[I.f32, ("N",)], y: I.In[I.f32, ("M",)]', "x[0] = total(x, y)", WRITER)
+    x = np.ones(3, np.float32)
+    for run, error in ((intent.compile(summed), intent.CallError), (intent.interpret(summed), intent.LanguageError)):
+        run(x.copy(), np.ones(3, np.float32))
+        with pytest.raises(error, match="parameter 'w': axis 0 has extent"):
+            run(x.copy(), np.ones(5, np.float32))

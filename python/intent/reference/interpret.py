@@ -11,7 +11,7 @@ import numpy as np
 from intent.capture import KernelFunction, capture
 from intent.errors import CallError, ConfigurationError, IntentError, InternalError, LanguageError
 from intent.language.intrinsic import ACTIVE
-from intent.language.types import ConstexprAnnotation, DType, Enum
+from intent.language.types import ConstexprAnnotation, DType, Enum, View
 from intent.language.types import dtype as dtype_named
 from intent.requests import mapping
 from intent.runtime import interface as interfaces
@@ -259,6 +259,23 @@ def _signature(name, function):
     return found
 
 
+def _helper_view(parameter, annotation, view, symbols):
+    """The view as the helper may use it; `symbols`: the extents that its shape symbols stand for so far."""
+    if not isinstance(view, Memory):
+        raise LanguageError(f"parameter '{parameter}': expected a view, got {describe_value(view)}")
+    if view.raw.ndim != len(annotation.shape):
+        raise LanguageError(f"parameter '{parameter}': expected a view of rank {len(annotation.shape)}, got rank {view.raw.ndim}")
+    if annotation.access != "in" and view.access == "in":
+        raise LanguageError(f"parameter '{parameter}': expected a view to write, got '{view.name}', an input (I.In)")
+    for axis, (declared, extent) in enumerate(zip(annotation.shape, view.raw.shape)):
+        wanted = symbols.setdefault(declared, extent) if isinstance(declared, str) else declared
+        if wanted != extent:
+            raise LanguageError(f"parameter '{parameter}': axis {axis} has extent {extent}, expected {wanted}")
+    if annotation.access == "in" and view.access != "in":
+        return Memory(parameter, view.format, view.raw, "in", view.written, view.storage, view.base, view.unit_strides, view.cover)
+    return view
+
+
 class Interpreter:
     """The state of one run: free choices, extents by symbol, parallel loops, author functions that have run."""
 
@@ -337,8 +354,13 @@ class Interpreter:
         except TypeError as error:
             raise LanguageError(f"'{name}': {error}") from None
         bound.apply_defaults()
+        annotations = captured.function.__annotations__
         for parameter, value in bound.arguments.items():
-            bound.arguments[parameter] = self._helper_argument(parameter, captured.function.__annotations__.get(parameter), value)
+            bound.arguments[parameter] = self._helper_argument(parameter, annotations.get(parameter), value)
+        symbols = {p: v for p, v in bound.arguments.items() if isinstance(annotations.get(p), ConstexprAnnotation) and isinstance(v, int)}
+        for parameter, annotation in annotations.items():
+            if isinstance(annotation, View):
+                bound.arguments[parameter] = _helper_view(parameter, annotation, bound.arguments[parameter], symbols)
         self._active.append(captured)
         try:
             return function(*bound.args, **bound.kwargs)

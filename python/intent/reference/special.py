@@ -17,12 +17,30 @@ def _each(function):
     return apply
 
 
+_EULER = 0.57721566490153286061
+
+
+def _zeta_less_one(k):
+    """zeta(k) - 1: the first terms, and Euler-Maclaurin for the rest."""
+    n = 40.0
+    terms = [float(i) ** -k for i in range(2, 40)] + [n ** (1 - k) / (k - 1), n**-k / 2]
+    for j, weight in enumerate((12, -720, 30240, -1209600)):
+        terms.append(math.prod(range(k, k + 2 * j + 1)) / weight * n ** (-k - 2 * j - 1))
+    return math.fsum(terms)
+
+
+_ABOVE_TWO = [(-1) ** k * _zeta_less_one(k) / k for k in range(2, 40)]  # of z^k in lgamma(2 + z) - (1 - gamma) z
+
+
 def _lgamma(x):
     if math.isinf(x) or x <= 0 and x == math.floor(x):
         return math.inf
-    if x in (1.0, 2.0):
-        return 0.0
-    return math.lgamma(x)
+    if not 0.5 <= x <= 2.5:
+        return math.lgamma(x)
+    # Next to the zeros at 1 and 2 the library's value keeps few digits.
+    z = x - 2 if x > 1.25 else x - 1
+    series = math.fsum([(1 - _EULER) * z] + [c * z**k for k, c in enumerate(_ABOVE_TWO, 2)])
+    return series if x > 1.25 else series - math.log1p(z)
 
 
 def _i0(x):
