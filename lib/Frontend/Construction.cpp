@@ -257,7 +257,7 @@ FailureOr<Entity> Lowering::selectEntities(Operand condition, Operand a, Operand
   FailureOr<Value> chosen = asValue(condition.entity, condition.node);
   if (failed(chosen)) return failure();
   Type element = kir::elementType(chosen->getType());
-  if (!element.isInteger(1)) return error(condition.node) << "I.select: expected a bool condition, got " << describe(condition.entity);
+  if (!element.isInteger(1)) return error(condition.node) << condition.role << ": expected bool, got " << describe(condition.entity);
   if (!isa<KirTensorType>(chosen->getType()))
     if (std::optional<Entity> open = joinOpen({a.entity, b.entity}, false)) return *open;
   // Two literals take their dtype where the choice is used.
@@ -277,10 +277,11 @@ FailureOr<Entity> Lowering::selectEntities(Operand condition, Operand a, Operand
 }
 
 FailureOr<Entity> Lowering::lowerSelect(Call &call) {
-  return selectEntities({call[0], call.nodes[0], "condition"}, {call[1], call.nodes[1], "true value"},
+  return selectEntities({call[0], call.nodes[0], "I.select: condition"}, {call[1], call.nodes[1], "true value"},
                         {call[2], call.nodes[2], "false value"}, call.node);
 }
 
 FailureOr<Entity> Lowering::lowerMask(Call &call) {
-  return selectEntities({call[1], call.nodes[1], "valid"}, {call[0], call.nodes[0], "value"}, {call[2], call.nodes[2], "fill"}, call.node);
+  return selectEntities({call[1], call.nodes[1], "I.mask: valid"}, {call[0], call.nodes[0], "value"}, {call[2], call.nodes[2], "fill"},
+                        call.node);
 }

@@ -114,7 +114,9 @@ FailureOr<Entity> Lowering::lowerNamedReduce(Call &call) {
   }
   if (boolean && !element.isInteger(1))
     return error(call.nodes[0]) << operation << " takes bool, got " << dtypeName(element) << "; compare first";
-  if (!boolean && acc.isInteger(1)) return error(call.nodes[0]) << operation << " does not take bool; use I.reduce.any or I.reduce.all";
+  if (!boolean && acc.isInteger(1))
+    return error(element.isInteger(1) && call.has(2) ? call.nodes[2] : call.nodes[0])
+           << operation << (call.has(2) ? ": acc_dtype is no bool" : " does not take bool") << "; use I.reduce.any or I.reduce.all";
   if ((kind == "sum" || kind == "prod" || kind == "mean") && failed(requireArithmetic(acc, call.nodes[0], operation))) return failure();
   FailureOr<Value> converted = castValue(*value, acc, call.node);
   if (failed(converted)) return failure();

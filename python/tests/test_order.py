@@ -294,6 +294,16 @@ def private_to_what_data_says(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)])
         y[b] = w[0] + w[N - 1]
 
 
+@case
+def whole_in_each_chunk(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
+    N = y.shape[0]
+    w = I.buffer((N,), I.i64, init=x[:])
+    y[:] += x[:]
+    for v in I.parallel(I.domain(N)):
+        w[v] = I.reduce.min(y[:] * (x[v] - 4), axis=0)
+    y[0] = I.reduce.sum(w[:], axis=0)
+
+
 # -- what loops leave --------------------------------------------------------------------------------------------------------------------------
 
 @case

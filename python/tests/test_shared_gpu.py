@@ -98,4 +98,4 @@ def test_outside_every_guard():
     assert binder.bind([np.zeros((256, 256), np.float32)])
     with pytest.raises(intent.CallError, match="no variant of the program admits this call") as error:
         binder.bind([np.zeros((256, 257), np.float32)])
-    assert error.value.expected == 'le(mul("M", "N"), 65536) (tiled)' and error.value.actual == "M = 256, N = 257"
+    assert error.value.expected == 'M * N <= 65536 (tiled)' and error.value.actual == "M = 256, N = 257"

@@ -202,15 +202,21 @@ LogicalResult Construction::storeAll(ArrayRef<Effect *> batch, ArrayRef<AxisId> 
 LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<AxisId> unbound) {
   SmallVector<AxisId> loops = loopsOver(unbound);
   if (loops.empty()) return success();
-  for (Effect *reader : batch)
-    for (const Demand &demand : facts.demandsOf(reader).order) {
+  for (Effect *reader : batch) {
+    DemandSet seen;
+    SmallVector<Demand> stack(llvm::reverse(reader->roots));
+    while (!stack.empty()) {
+      Demand demand = stack.pop_back_val();
+      const AxisSet &free = facts.freeAxes(demand);
+      if (allBound(free) || !seen.insert(demand)) continue; // it is there before
+      llvm::append_range(stack, llvm::reverse(facts.children(demand)));
       auto read = demand.first.getDefiningOp<kir::ReadOp>();
       if (!read || !facts.isVolatile(read) || facts.forwarded(read, demand.second)) continue;
       Access access = facts.accessOf(demand, reader);
-      AxisSet whole; // the chunks that the read's members may meet in
-      for (AxisId id : facts.freeAxes(demand))
+      AxisSet whole; // the chunks that the read's members may meet in; none where each chunk reads all of them
+      for (AxisId id : free)
         if (llvm::is_contained(loops, id)) whole.push_back(id);
-      bool replaced = !whole.empty() && llvm::any_of(batch, [&](Effect *writer) {
+      bool replaced = llvm::any_of(batch, [&](Effect *writer) {
         Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
         auto isOne = [&](AxisId id) { return hasOnePosition(id) || areIterations(facts, read, writer->op, id); };
         if (write.view != access.view || facts.order(read) > facts.order(writer->op) ||
@@ -222,10 +228,11 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
         });
       });
       if (!replaced) continue;
-      if (!canWalk(facts.freeAxes(demand))) return keepWholeRead(read, batch[0]);
+      if (!canWalk(free)) return keepWholeRead(read, batch[0]);
       SmallVector<AxisId> classes;
       if (failed(keep(demand, whole, classes))) return failure();
     }
+  }
   return success();
 }
 

@@ -14,7 +14,7 @@ from ..errors import CallError
 from . import overlap as memory
 from .arrays import NotAnArray, UnusableArray, describe
 from .dtypes import DTYPES, ScalarMismatch, convert_scalar, same_storage
-from .expressions import ExpressionError
+from .expressions import ExpressionError, infix
 from .interface import REQUIRED, Interface, Scalar, View, symbol_of
 
 _LAYOUT_LIMIT = 1024
@@ -202,7 +202,7 @@ class Plan:
         guards = self.interface.guards
         if guards and not any(guard.evaluate(symbols) for _, guard in guards):
             used = sorted(set().union(*(guard.symbols for _, guard in guards)))
-            raise CallError("no variant of the program admits this call", expected=" or ".join(f"{guard.text} ({name})" for name, guard in guards),
+            raise CallError("no variant of the program admits this call", expected=" or ".join(f"{infix(guard.text)} ({name})" for name, guard in guards),
                             actual=", ".join(f"{name} = {symbols.get(name)}" for name in used))
 
     def _check_device(self, described):
@@ -278,7 +278,7 @@ class Plan:
             raise CallError(f"{message} ({error})") from None
         if not holds:
             values = ", ".join(f"{name.lstrip('%')} = {symbols[name]}" for name in sorted(condition.symbols | condition.parameters) if name in symbols)
-            raise CallError(f"{message} ({values})" if values else message, expected=condition.text, actual=values or None)
+            raise CallError(f"{message} ({values})" if values else message, expected=infix(condition.text), actual=values or None)
 
     def _check_overlap(self, i, j, permission, pointers, layout):
         def place(k):
