@@ -209,3 +209,62 @@ def test_negative_zero_and_nan_survive(tmp_path):
     text, _, _, _ = CASES["unary_f16"](np.random.default_rng(0))
     source = generate(text, tmp_path).read_text()
     assert "* -1.0" in source and "0 -" not in source
+
+
+_NAMED = '''
+import intent, intent.language as I
+
+@intent.kernel
+def {kernel}(x: I.In[I.f32, ("{symbol}", "N")], {scalar}: I.f32, {count}: I.i32, y: I.InOut[I.f32, ("{symbol}",)]):
+    for i in I.parallel(I.domain(0, {count})):
+        y[i] = I.reduce.sum(x[i, :], axis=0) * {scalar}
+'''
+
+_NAMED_RUN = r"""
+import importlib.util, inspect, itertools, pathlib, sys
+import numpy as np, torch
+sys.path[:0] = sys.argv[1:3]
+import intent
+from intent.providers.triton import TritonProgram
+from test_triton_provider import _NAMED, patch_interpreter
+patch_interpreter()
+folder, failures = pathlib.Path(sys.argv[3]), []
+for at, names in enumerate(line.split() for line in sys.argv[4].splitlines()):
+    case = dict(zip(("kernel", "scalar", "count", "symbol"), names))
+    try:
+        author = folder / f"author_{at}.py"
+        author.write_text(_NAMED.format(**case))
+        spec = importlib.util.spec_from_file_location(author.stem, author)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        printed = folder / f"printed_{at}.py"
+        printed.write_text(intent.generate(getattr(module, case["kernel"]), "triton:sm_90").source)
+        program = TritonProgram(printed)
+        by_hand = [f for f in vars(program.module).values() if inspect.isfunction(f)][-1]
+        for launch in (program.launch, lambda values: by_hand(*values)):
+            y = torch.full((3,), -1.0)
+            launch([torch.arange(15.0).reshape(3, 5), 2.5, 2, y])
+            assert y.tolist() == [25.0, 87.5, -1.0], y
+    except Exception as error:
+        failures.append(f"{case}: {type(error).__name__}: {error}")
+print("\n".join(failures))
+sys.exit(bool(failures))
+"""
+
+
+def test_authors_names_stand_apart_from_the_module(tmp_path):
+    """A parameter, a symbol and a kernel may have any name that Python allows, whatever the printed module calls its own things."""
+    pytest.importorskip("torch")
+    import intent
+
+    words = ("row values variant config constants grid arguments index device dict next getattr max min range len float symbols triton tl torch libdevice VARIANTS OPTIONS "
+             "INDEX GROUP_M BN BM B2 CN WORKERS_N BX NUM_WARPS num_warps num_stages options params backend debug self pid v n x_stride_n x_extent y_value N_1 k k_kernel "
+             "_ __ _floor_div _combine β λ").split()
+    lines = [f"k {word} n2 M" for word in words] + [f"k s {word} M" for word in words] + [f"{word} s n2 M" for word in words]
+    lines += [f"k s n2 {word}" for word in words] + ["k β λ μ", "k BN BN2 BM", "tl row triton max", "x x_extent M_1 M", "k M M_extent M"]
+    script = tmp_path / "run.py"
+    script.write_text(_NAMED_RUN)
+    package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), "\n".join(lines)], capture_output=True, text=True,
+                          env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
