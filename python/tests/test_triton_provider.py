@@ -268,3 +268,82 @@ def test_authors_names_stand_apart_from_the_module(tmp_path):
     done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), "\n".join(lines)], capture_output=True, text=True,
                           env={**os.environ, "TRITON_INTERPRET": "1"})
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def f8_constants(element):
+    """A kernel in which f8 constants stand wherever one can: stored, chosen, compared, filled in, combined and carried."""
+    import math
+
+    import intent
+    import intent.language as I
+
+    T = getattr(I, element)
+
+    @intent.kernel
+    def constants(x: I.In[T, ("M", "N")], q: I.In[I.i32, ("K",)], largest: I.Out[T, ("M",)], highest: I.Out[T, ("M", "N")], above: I.Out[I.bool, ("M", "N")],
+                  chosen: I.Out[T, ("M", "N")], picked: I.Out[T, ("K",)], zero: I.Out[T, ("K",)], nan: I.Out[T, ("K",)], last: I.Out[T, ("M",)]):
+        largest[:] = I.reduce.max(x[:, :], axis=1)
+        highest[:, :] = I.cummax(x[:, :], axis=1)
+        above[:, :] = x[:, :] > 1.5
+        chosen[:, :] = I.select(x[:, :] < 0.0, I.cast(1.5, T), -0.0)
+        picked[:] = I.gather(x[:, 0], q[:], valid=q[:] >= 0, fill=1.5)
+        zero[:] = -0.0
+        nan[:] = math.nan
+        for i in I.parallel(I.domain(x.shape[0])):
+            t = I.cast(-1.5, T)
+            for j in range(x.shape[1]):
+                t = x[i, j] if x[i, j] > t else t
+            last[i] = t
+
+    return constants
+
+
+def f8_case(element):
+    """Bits of the arguments: x, q, then what the kernel leaves; a NaN has any sign."""
+    lowest, one, two, three_halves, nan = {"f8e4m3fn": (0xFE, 0x38, 0x40, 0x3C, 0x7F), "f8e5m2": (0xFC, 0x3C, 0x40, 0x3E, 0x7E)}[element]
+    x = np.array([[lowest] * 3, [one, 0x80, two]], np.uint8)
+    expected = [[lowest, two], [[lowest] * 3, [one, one, two]], [[0] * 3, [0, 0, 1]], [[three_halves] * 3, [0x80] * 3], [one, three_halves], [0x80] * 2, [nan] * 2, [three_halves | 0x80, two]]
+    return [x, np.array([1, -1], np.int32)], [np.array(values, np.uint8) for values in expected]
+
+
+@pytest.mark.parametrize("element, arch", [("f8e4m3fn", "sm_90"), ("f8e5m2", "sm_90"), ("f8e4m3fn", "gfx950")])
+def test_f8_constants_compile(element, arch, tmp_path):
+    import intent
+    from intent.providers.triton import compile_offline
+
+    path = tmp_path / "constants.py"
+    path.write_text(intent.generate(f8_constants(element), f"triton:{arch}").source)
+    inputs, outputs = f8_case(element)
+    assert compile_offline(path, arch, stand_ins(inputs + outputs))
+
+
+_F8_RUN = r"""
+import pathlib, sys
+import numpy as np, torch
+sys.path[:0] = sys.argv[1:3]
+import intent
+from intent.providers.triton import TritonProgram
+from test_triton_provider import f8_case, f8_constants, patch_interpreter
+patch_interpreter()
+for element, dtype in (("f8e4m3fn", torch.float8_e4m3fn), ("f8e5m2", torch.float8_e5m2)):
+    path = pathlib.Path(sys.argv[3]) / f"{element}.py"
+    path.write_text(intent.generate(f8_constants(element), "triton:sm_90").source)
+    inputs, outputs = f8_case(element)
+    x, q = (torch.from_numpy(a) for a in inputs)
+    left = [torch.full(a.shape, 0x55, dtype=torch.uint8) for a in outputs]
+    TritonProgram(path).launch([x.view(dtype), q, *(a.view(torch.bool) if at == 2 else a.view(dtype) for at, a in enumerate(left))])
+    for at, (got, want) in enumerate(zip(left, outputs)):
+        got = got.numpy() & 0x7F if at == 6 else got.numpy()
+        np.testing.assert_array_equal(got, want, err_msg=f"{element}, output {at}")
+"""
+
+
+def test_f8_constants_keep_their_bits(tmp_path):
+    pytest.importorskip("torch")
+    import intent
+
+    script = tmp_path / "run.py"
+    script.write_text(_F8_RUN)
+    package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path)], capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
