@@ -347,3 +347,36 @@ def test_f8_constants_keep_their_bits(tmp_path):
     package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
     done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path)], capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"})
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def doubles_of_narrow_loads():
+    """Contractions of f64 whose operands come from loads below 32 bits, with what they are called on."""
+    import intent
+    import intent.language as I
+
+    @intent.kernel
+    def cast(a: I.In[I.f16, ("M", "K")], b: I.In[I.f64, ("K", "N")], z: I.Out[I.f64, ("M", "N")]):
+        z[:, :] = I.matmul(I.cast(a[:, :], I.f64), b[:, :], acc_dtype=I.f64)
+
+    @intent.kernel
+    def masked(a: I.In[I.f64, ("M", "K")], keep: I.In[I.bool, ("K",)], b: I.In[I.f64, ("K", "N")], z: I.Out[I.f64, ("M", "N")]):
+        z[:, :] = I.matmul(I.mask(a[:, :], keep[:], 0.0), b[:, :], acc_dtype=I.f64)
+
+    @intent.kernel
+    def scaled(a: I.In[I.u8, ("M", "G", 16)], sa: I.In[I.u8, ("M", "G")], b: I.In[I.u8, ("G", 32, "N")], sb: I.In[I.u8, ("N", "G")], z: I.Out[I.f64, ("M", "N")]):
+        z[:, :] = I.scaled_matmul(a[:, :, :], sa[:, :], b[:, :, :], sb[:, :], lhs_format=I.e2m1, rhs_format=I.e5m2, group_size=32, acc_dtype=I.f64)
+
+    return [(cast, [(70, 90), (90, 50), (70, 50)]), (masked, [(70, 90), (90,), (90, 50), (70, 50)]), (scaled, [(3, 2, 16), (3, 2), (2, 32, 5), (5, 2), (3, 5)])]
+
+
+@pytest.mark.parametrize("kernel, shapes", doubles_of_narrow_loads())
+def test_f64_contractions_of_narrow_loads(kernel, shapes, tmp_path):
+    import intent
+    from intent.errors import TargetError
+    from intent.providers.triton import compile_offline
+
+    path = tmp_path / "printed.py"
+    path.write_text(intent.generate(kernel, "triton:sm_90").source)
+    assert compile_offline(path, "sm_90", shapes)
+    with pytest.raises(TargetError, match="gfx942 has no f64 contraction"):
+        intent.generate(kernel, "triton:gfx942")
