@@ -209,3 +209,174 @@ def test_negative_zero_and_nan_survive(tmp_path):
     text, _, _, _ = CASES["unary_f16"](np.random.default_rng(0))
     source = generate(text, tmp_path).read_text()
     assert "* -1.0" in source and "0 -" not in source
+
+
+_NAMED = '''
+import intent, intent.language as I
+
+@intent.kernel
+def {kernel}(x: I.In[I.f32, ("{symbol}", "N")], {scalar}: I.f32, {count}: I.i32, y: I.InOut[I.f32, ("{symbol}",)]):
+    for i in I.parallel(I.domain(0, {count})):
+        y[i] = I.reduce.sum(x[i, :], axis=0) * {scalar}
+'''
+
+_NAMED_RUN = r"""
+import importlib.util, inspect, itertools, pathlib, sys
+import numpy as np, torch
+sys.path[:0] = sys.argv[1:3]
+import intent
+from intent.providers.triton import TritonProgram
+from test_triton_provider import _NAMED, patch_interpreter
+patch_interpreter()
+folder, failures = pathlib.Path(sys.argv[3]), []
+for at, names in enumerate(line.split() for line in sys.argv[4].splitlines()):
+    case = dict(zip(("kernel", "scalar", "count", "symbol"), names))
+    try:
+        author = folder / f"author_{at}.py"
+        author.write_text(_NAMED.format(**case))
+        spec = importlib.util.spec_from_file_location(author.stem, author)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        printed = folder / f"printed_{at}.py"
+        printed.write_text(intent.generate(getattr(module, case["kernel"]), "triton:sm_90").source)
+        program = TritonProgram(printed)
+        by_hand = [f for f in vars(program.module).values() if inspect.isfunction(f)][-1]
+        for launch in (program.launch, lambda values: by_hand(*values)):
+            y = torch.full((3,), -1.0)
+            launch([torch.arange(15.0).reshape(3, 5), 2.5, 2, y])
+            assert y.tolist() == [25.0, 87.5, -1.0], y
+    except Exception as error:
+        failures.append(f"{case}: {type(error).__name__}: {error}")
+print("\n".join(failures))
+sys.exit(bool(failures))
+"""
+
+
+def test_authors_names_stand_apart_from_the_module(tmp_path):
+    """A parameter, a symbol and a kernel may have any name that Python allows, whatever the printed module calls its own things."""
+    pytest.importorskip("torch")
+    import intent
+
+    words = ("row values variant config constants grid arguments index device dict next getattr max min range len float symbols triton tl torch libdevice VARIANTS OPTIONS "
+             "INDEX GROUP_M BN BM B2 CN WORKERS_N BX NUM_WARPS num_warps num_stages options params backend debug self pid v n x_stride_n x_extent y_value N_1 k k_kernel "
+             "_ __ _floor_div _combine β λ").split()
+    lines = [f"k {word} n2 M" for word in words] + [f"k s {word} M" for word in words] + [f"{word} s n2 M" for word in words]
+    lines += [f"k s n2 {word}" for word in words] + ["k β λ μ", "k BN BN2 BM", "tl row triton max", "x x_extent M_1 M", "k M M_extent M"]
+    script = tmp_path / "run.py"
+    script.write_text(_NAMED_RUN)
+    package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path), "\n".join(lines)], capture_output=True, text=True,
+                          env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def f8_constants(element):
+    """A kernel in which f8 constants stand wherever one can: stored, chosen, compared, filled in, combined and carried."""
+    import math
+
+    import intent
+    import intent.language as I
+
+    T = getattr(I, element)
+
+    @intent.kernel
+    def constants(x: I.In[T, ("M", "N")], q: I.In[I.i32, ("K",)], largest: I.Out[T, ("M",)], highest: I.Out[T, ("M", "N")], above: I.Out[I.bool, ("M", "N")],
+                  chosen: I.Out[T, ("M", "N")], picked: I.Out[T, ("K",)], zero: I.Out[T, ("K",)], nan: I.Out[T, ("K",)], last: I.Out[T, ("M",)]):
+        largest[:] = I.reduce.max(x[:, :], axis=1)
+        highest[:, :] = I.cummax(x[:, :], axis=1)
+        above[:, :] = x[:, :] > 1.5
+        chosen[:, :] = I.select(x[:, :] < 0.0, I.cast(1.5, T), -0.0)
+        picked[:] = I.gather(x[:, 0], q[:], valid=q[:] >= 0, fill=1.5)
+        zero[:] = -0.0
+        nan[:] = math.nan
+        for i in I.parallel(I.domain(x.shape[0])):
+            t = I.cast(-1.5, T)
+            for j in range(x.shape[1]):
+                t = x[i, j] if x[i, j] > t else t
+            last[i] = t
+
+    return constants
+
+
+def f8_case(element):
+    """Bits of the arguments: x, q, then what the kernel leaves; a NaN has any sign."""
+    lowest, one, two, three_halves, nan = {"f8e4m3fn": (0xFE, 0x38, 0x40, 0x3C, 0x7F), "f8e5m2": (0xFC, 0x3C, 0x40, 0x3E, 0x7E)}[element]
+    x = np.array([[lowest] * 3, [one, 0x80, two]], np.uint8)
+    expected = [[lowest, two], [[lowest] * 3, [one, one, two]], [[0] * 3, [0, 0, 1]], [[three_halves] * 3, [0x80] * 3], [one, three_halves], [0x80] * 2, [nan] * 2, [three_halves | 0x80, two]]
+    return [x, np.array([1, -1], np.int32)], [np.array(values, np.uint8) for values in expected]
+
+
+@pytest.mark.parametrize("element, arch", [("f8e4m3fn", "sm_90"), ("f8e5m2", "sm_90"), ("f8e4m3fn", "gfx950")])
+def test_f8_constants_compile(element, arch, tmp_path):
+    import intent
+    from intent.providers.triton import compile_offline
+
+    path = tmp_path / "constants.py"
+    path.write_text(intent.generate(f8_constants(element), f"triton:{arch}").source)
+    inputs, outputs = f8_case(element)
+    assert compile_offline(path, arch, stand_ins(inputs + outputs))
+
+
+_F8_RUN = r"""
+import pathlib, sys
+import numpy as np, torch
+sys.path[:0] = sys.argv[1:3]
+import intent
+from intent.providers.triton import TritonProgram
+from test_triton_provider import f8_case, f8_constants, patch_interpreter
+patch_interpreter()
+for element, dtype in (("f8e4m3fn", torch.float8_e4m3fn), ("f8e5m2", torch.float8_e5m2)):
+    path = pathlib.Path(sys.argv[3]) / f"{element}.py"
+    path.write_text(intent.generate(f8_constants(element), "triton:sm_90").source)
+    inputs, outputs = f8_case(element)
+    x, q = (torch.from_numpy(a) for a in inputs)
+    left = [torch.full(a.shape, 0x55, dtype=torch.uint8) for a in outputs]
+    TritonProgram(path).launch([x.view(dtype), q, *(a.view(torch.bool) if at == 2 else a.view(dtype) for at, a in enumerate(left))])
+    for at, (got, want) in enumerate(zip(left, outputs)):
+        got = got.numpy() & 0x7F if at == 6 else got.numpy()
+        np.testing.assert_array_equal(got, want, err_msg=f"{element}, output {at}")
+"""
+
+
+def test_f8_constants_keep_their_bits(tmp_path):
+    pytest.importorskip("torch")
+    import intent
+
+    script = tmp_path / "run.py"
+    script.write_text(_F8_RUN)
+    package, tests = pathlib.Path(intent.__file__).parents[1], pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, str(script), str(package), str(tests), str(tmp_path)], capture_output=True, text=True, env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def doubles_of_narrow_loads():
+    """Contractions of f64 whose operands come from loads below 32 bits, with what they are called on."""
+    import intent
+    import intent.language as I
+
+    @intent.kernel
+    def cast(a: I.In[I.f16, ("M", "K")], b: I.In[I.f64, ("K", "N")], z: I.Out[I.f64, ("M", "N")]):
+        z[:, :] = I.matmul(I.cast(a[:, :], I.f64), b[:, :], acc_dtype=I.f64)
+
+    @intent.kernel
+    def masked(a: I.In[I.f64, ("M", "K")], keep: I.In[I.bool, ("K",)], b: I.In[I.f64, ("K", "N")], z: I.Out[I.f64, ("M", "N")]):
+        z[:, :] = I.matmul(I.mask(a[:, :], keep[:], 0.0), b[:, :], acc_dtype=I.f64)
+
+    @intent.kernel
+    def scaled(a: I.In[I.u8, ("M", "G", 16)], sa: I.In[I.u8, ("M", "G")], b: I.In[I.u8, ("G", 32, "N")], sb: I.In[I.u8, ("N", "G")], z: I.Out[I.f64, ("M", "N")]):
+        z[:, :] = I.scaled_matmul(a[:, :, :], sa[:, :], b[:, :, :], sb[:, :], lhs_format=I.e2m1, rhs_format=I.e5m2, group_size=32, acc_dtype=I.f64)
+
+    return [(cast, [(70, 90), (90, 50), (70, 50)]), (masked, [(70, 90), (90,), (90, 50), (70, 50)]), (scaled, [(3, 2, 16), (3, 2), (2, 32, 5), (5, 2), (3, 5)])]
+
+
+@pytest.mark.parametrize("kernel, shapes", doubles_of_narrow_loads())
+def test_f64_contractions_of_narrow_loads(kernel, shapes, tmp_path):
+    import intent
+    from intent.errors import TargetError
+    from intent.providers.triton import compile_offline
+
+    path = tmp_path / "printed.py"
+    path.write_text(intent.generate(kernel, "triton:sm_90").source)
+    assert compile_offline(path, "sm_90", shapes)
+    with pytest.raises(TargetError, match="gfx942 has no f64 contraction"):
+        intent.generate(kernel, "triton:gfx942")

@@ -38,7 +38,12 @@ std::string Assignment::parameterName(StringRef prefix, StringRef column, AxisId
   std::string stem =
       atoms.size() == 1 && llvm::all_of(atoms[0].getValue(), [](char c) { return llvm::isAlnum(c) || c == '_'; }) ? atoms[0].str() : "X";
   std::string name = (prefix + stem).str();
-  for (unsigned i = 2; !used.insert(name).second; ++i)
+  // A call binds the author's parameters and these by name.
+  auto isAuthors = [&](StringRef candidate) {
+    return llvm::any_of(llvm::seq<unsigned>(0, facts.kernel.getArgumentTypes().size()),
+                        [&](unsigned i) { return facts.kernel.getParameterName(i) == candidate; });
+  };
+  for (unsigned i = 2; isAuthors(name) || !used.insert(name).second; ++i)
     name = (prefix + stem + std::to_string(i)).str();
   return it->second = name;
 }

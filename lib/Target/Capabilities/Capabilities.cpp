@@ -24,7 +24,7 @@ constexpr StringLiteral dtypesMlu590[] = {"bool", "index", "i8", "i16", "i32", "
 
 constexpr StringLiteral contractPlain[] = {"f16", "bf16", "f32", "f64", "i8"};
 constexpr StringLiteral contractF8[] = {"f16", "bf16", "f32", "f64", "i8", "f8e4m3fn", "f8e5m2"};
-constexpr StringLiteral contractRdna3[] = {"f16", "bf16", "f32", "i8"};
+constexpr StringLiteral contractNoF64[] = {"f16", "bf16", "f32", "i8"};
 constexpr StringLiteral contractRdna4[] = {"f16", "bf16", "f32", "i8", "f8e4m3fn", "f8e5m2"};
 constexpr StringLiteral contractMlu370[] = {"f16", "f32"};
 constexpr StringLiteral contractMlu590[] = {"f16", "bf16", "f32"};
@@ -49,11 +49,12 @@ const Hardware hardware[] = {
     {"sm_100", 32, 32, 232448, 65536, 8, true, dtypesF8, contractF8, formatsAll},
     {"sm_103", 32, 32, 232448, 65536, 8, true, dtypesF8, contractF8, formatsAll},
     {"sm_120", 32, 32, 101376, 65536, 1, true, dtypesF8, contractF8, formatsAll},
-    // AMD: OCP f8 values are emulated before gfx950, f8 matrix units exist from gfx950 and gfx1201.
+    // AMD: OCP f8 values are emulated before gfx950, f8 matrix units exist from gfx950 and gfx1201. Triton 3.6 has no form for the f64 unit
+    // of gfx942.
     {"gfx90a", 64, 16, 65536, 131072, 1, false, dtypesF8, contractPlain, formatsWide},
-    {"gfx942", 64, 16, 65536, 131072, 1, false, dtypesF8, contractPlain, formatsWide},
+    {"gfx942", 64, 16, 65536, 131072, 1, false, dtypesF8, contractNoF64, formatsWide},
     {"gfx950", 64, 16, 163840, 131072, 1, false, dtypesF8, contractF8, formatsAll},
-    {"gfx1100", 32, 32, 65536, 196608, 1, false, dtypesF8, contractRdna3, formatsWide},
+    {"gfx1100", 32, 32, 65536, 196608, 1, false, dtypesF8, contractNoF64, formatsWide},
     {"gfx1201", 32, 32, 65536, 196608, 1, false, dtypesF8, contractRdna4, formatsWide},
     // MLU370 and MLU590: the shared memory is the usable part of one core's NRAM.
     {"mtp_372", 1, 1, 655360, 0, 1, false, dtypesMlu370, contractMlu370, {}},

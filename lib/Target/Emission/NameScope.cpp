@@ -30,6 +30,7 @@ std::string identifierFrom(StringRef name) {
   std::string result;
   for (char c : name)
     result += llvm::isAlnum(c) || c == '_' ? c : '_';
+  result.erase(0, result.find_first_not_of('_'));
   if (result.empty() || llvm::isDigit(result.front())) result.insert(0, "v");
   return result;
 }

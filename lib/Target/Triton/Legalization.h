@@ -27,6 +27,9 @@ void legalizeStructured(block::ProgramOp program);
 /// Keeps reductions that a loop accumulates, and that are read more than once after it, from a defect of Triton.
 void separateSharedAccumulators(block::ProgramOp program);
 
+/// Keeps f64 operands of contractions that come from narrow loads from a defect of Triton.
+void separateNarrowLoads(block::ProgramOp program);
+
 /// Marks the accesses that a tensor descriptor can carry and lists the descriptors; drops the parameter
 /// USE_TENSOR_DESCRIPTOR where there are none.
 void chooseDescriptors(block::ProgramOp program);

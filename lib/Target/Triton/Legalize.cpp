@@ -104,6 +104,7 @@ LogicalResult legalizeForTriton(ModuleOp module) {
     legalizeMath(program);
     hoistFromConditions(program);
     separateSharedAccumulators(program);
+    separateNarrowLoads(program);
     return WalkResult::skip();
   });
   return failure(walked.wasInterrupted());

@@ -3,6 +3,7 @@
 //   exp %x : f16                -> cast(exp(cast %x : f32)) (libdevice and math take f32 and f64)
 //   div %a, %b : f16            -> cast(div(cast, cast))   (one rounding of the f32 quotient is exact)
 //   maximum %a, %b : bf16       -> cast(maximum(cast, cast)) (Triton's result would be f32)
+//   compare %x, 2.0 : f8       -> compare(cast %x : f32, 2.0 : f32)
 //   sigmoid %x : f32            -> 1 / (1 + exp(-x))       (Triton's own is off by 28 ulp)
 //   exp2 %x ftz                 -> flush(exp2(flush %x))   (a flag of one operation, not of the kernel)
 //   contract into bf16          -> contract into f32, cast
@@ -15,6 +16,17 @@ using namespace intent;
 using namespace intent::block;
 
 namespace intent::triton {
+
+static bool isByte(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
+/// The f8 constant that a value is in every lane.
+static std::optional<APFloat> byteConstant(Value value) {
+  if (!isByte(elementType(value.getType()))) return std::nullopt;
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getValue();
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant ? std::optional(cast<FloatAttr>(constant.getValue()).getValue()) : std::nullopt;
+}
 
 namespace {
 class MathLegalizer {
@@ -33,6 +45,7 @@ private:
 
   Value cast(Value value, Type element) {
     if (elementType(value.getType()) == element) return value;
+    if (auto real = byteConstant(value); real && element.isF32()) return constant(real->convertToDouble(), value, element);
     return CastOp::create(builder, location, withElement(value.getType(), element), value);
   }
   Value makeUnary(UnaryKind kind, Value x, bool approximate = false) {
@@ -41,11 +54,11 @@ private:
   Value makeBinary(BinaryKind kind, Value a, Value b, bool approximate = false) {
     return BinaryOp::create(builder, location, a.getType(), kind, a, b, approximate, false);
   }
-  /// A float constant of the type of `like`.
-  Value constant(double value, Value like) {
-    Type element = elementType(like.getType());
+  /// A float constant of the extents of `like`, and of its type unless `element` is given.
+  Value constant(double value, Value like, Type element = {}) {
+    if (!element) element = elementType(like.getType());
     Value scalar = ConstantOp::create(builder, location, element, floatConstant(element, value));
-    auto fragment = dyn_cast<FragmentType>(like.getType());
+    auto fragment = dyn_cast<FragmentType>(withElement(like.getType(), element));
     return fragment ? Value(BroadcastOp::create(builder, location, fragment, scalar, builder.getDenseI64ArrayAttr({}))) : scalar;
   }
   /// Subnormals become zeros of their sign.
@@ -78,7 +91,6 @@ private:
 } // namespace
 
 static bool isNarrow(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; }
-static bool isByte(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
 void MathLegalizer::unary(UnaryOp op) {
   Type element = elementType(op.getType());

@@ -11,18 +11,18 @@ namespace intent::triton {
 namespace {
 class LaunchTable {
 public:
-  explicit LaunchTable(KernelOp kernel) : kernel(kernel) {}
+  LaunchTable(KernelOp kernel, ModuleNames &names) : kernel(kernel), scope(names) {}
 
-  std::string run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions);
+  std::string run(ArrayRef<SmallVector<ExprAttr>> conditions);
 
 private:
   Expression spell(ExprAttr expr) {
-    return spellExpr(expr, [&](ExprAttr leaf) { return symbolText(kernel, leaf); });
+    return spellExpr(expr, [&](ExprAttr leaf) { return scope.symbol(leaf); });
   }
   std::string lambda(ArrayRef<ExprAttr> mentioned, StringRef body, ArrayRef<std::string> more = {});
   bool isContiguousExtent(ProgramOp program, ExprAttr expr);
   void symbols();
-  void variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions);
+  void variant(ProgramOp program, ArrayRef<ExprAttr> conditions);
   void narrowCondition(ArrayRef<ExprAttr> bounds);
   void configurations(ProgramOp program);
   void descriptors(ProgramOp program);
@@ -30,12 +30,9 @@ private:
   void wrap(ArrayRef<std::string> items);
   void arguments(ProgramOp program);
   void launch();
-  std::string nameOf(Attribute entry) {
-    auto view = dyn_cast<ViewArgumentAttr>(entry);
-    return identifierFrom(view ? view.getName().getValue() : cast<ScalarArgumentAttr>(entry).getName().getValue());
-  }
 
   KernelOp kernel;
+  ModuleNames &scope;
   TextStream out;
 };
 } // namespace
@@ -46,7 +43,7 @@ std::string LaunchTable::lambda(ArrayRef<ExprAttr> mentioned, StringRef body, Ar
   for (ExprAttr expr : mentioned)
     expr.walkExpr([&](ExprAttr leaf) {
       if (leaf.getKind() != ExprKind::Symbol && leaf.getKind() != ExprKind::Parameter) return;
-      std::string name = symbolText(kernel, leaf);
+      std::string name = scope.symbol(leaf);
       if (!llvm::is_contained(names, name)) names.push_back(name);
     });
   names.push_back("**_");
@@ -55,18 +52,17 @@ std::string LaunchTable::lambda(ArrayRef<ExprAttr> mentioned, StringRef body, Ar
 
 // def symbols(x, y): return dict(M=x.shape[0], N=x.shape[1])
 void LaunchTable::symbols() {
-  SmallVector<std::string> parameters, entries;
+  SmallVector<std::string> entries;
   llvm::StringSet<> bound;
-  for (Attribute entry : kernel.getInterface()) {
-    parameters.push_back(nameOf(entry));
+  for (auto [position, entry] : llvm::enumerate(kernel.getInterface())) {
     auto view = dyn_cast<ViewArgumentAttr>(entry);
     if (!view) continue;
     for (auto [axis, extent] : llvm::enumerate(view.getShape()))
       if (extent.getKind() == ExprKind::Symbol && !extent.getSymbol().getValue().starts_with("%") &&
-          bound.insert(symbolText(kernel, extent)).second)
-        entries.push_back(symbolText(kernel, extent) + "=" + nameOf(entry) + ".shape[" + std::to_string(axis) + "]");
+          bound.insert(scope.symbol(extent)).second)
+        entries.push_back(scope.symbol(extent) + "=" + scope.arguments()[position] + ".shape[" + std::to_string(axis) + "]");
   }
-  out.line("def symbols(" + llvm::join(parameters, ", ") + "):");
+  out.line("def symbols(" + llvm::join(scope.arguments(), ", ") + "):");
   TextStream::Indent indent(out);
   out.line("return dict(" + llvm::join(entries, ", ") + ")");
 }
@@ -130,11 +126,9 @@ void LaunchTable::wrap(ArrayRef<std::string> items) {
 // Kernel arguments of a call, and how each is typed: `stride` may become constexpr 1, `extent/16` may be
 // divisible by 16, `extent` is neither, since rows come in every number.
 void LaunchTable::arguments(ProgramOp program) {
-  SmallVector<std::string> values, types, names;
+  SmallVector<std::string> values(scope.arguments()), types;
   SmallVector<ExprAttr> mentioned;
   for (Attribute entry : kernel.getInterface()) {
-    names.push_back(nameOf(entry));
-    values.push_back(nameOf(entry));
     if (auto view = dyn_cast<ViewArgumentAttr>(entry)) types.push_back("\"*" + signatureText(view.getElement()) + "\"");
     else types.push_back("\"" + signatureText(cast<ScalarArgumentAttr>(entry).getElement()) + "\"");
   }
@@ -142,7 +136,7 @@ void LaunchTable::arguments(ProgramOp program) {
     StringRef symbol = expr.getKind() == ExprKind::Symbol ? expr.getSymbol().getValue() : StringRef();
     auto [view, axis] = symbol.split(".stride.");
     if (!axis.empty()) {
-      values.push_back(identifierFrom(view) + ".stride(" + axis.str() + ")");
+      values.push_back(scope.argument(view).str() + ".stride(" + axis.str() + ")");
       types.push_back("\"stride\"");
       continue;
     }
@@ -154,10 +148,10 @@ void LaunchTable::arguments(ProgramOp program) {
     for (auto space : spaces.getAsRange<WorkspaceAttr>())
       types.push_back("\"*" + signatureText(space.getElement()) + "\"");
   auto tuple = [&](ArrayRef<std::string> items) { return "(" + llvm::join(items, ", ") + (items.size() == 1 ? ",)" : ")"); };
-  std::string text = "arguments=" + lambda(mentioned, tuple(values), names) + ",";
+  std::string text = "arguments=" + lambda(mentioned, tuple(values), scope.arguments()) + ",";
   if (out.column() + text.size() <= 120) out.line(text);
   else {
-    out.line("arguments=" + lambda(mentioned, "(", names));
+    out.line("arguments=" + lambda(mentioned, "(", scope.arguments()));
     {
       TextStream::Indent indent(out);
       wrap(values);
@@ -199,7 +193,7 @@ void LaunchTable::descriptors(ProgramOp program) {
   SmallVector<std::string> items, views;
   SmallVector<ExprAttr> extents;
   for (auto entry : list.getAsRange<DictionaryAttr>()) {
-    std::string view = nameOf(kernel.getInterface()[cast<IntegerAttr>(entry.get("view")).getInt()]), block;
+    std::string view = scope.arguments()[cast<IntegerAttr>(entry.get("view")).getInt()], block;
     if (!llvm::is_contained(views, view)) views.push_back(view);
     for (auto extent : cast<ArrayAttr>(entry.get("block")).getAsRange<ExprAttr>()) {
       block += (block.empty() ? "" : ", ") + spell(extent).text;
@@ -230,13 +224,13 @@ void LaunchTable::workspaces(ProgramOp program) {
   out.line("workspaces=" + lambda(extents, "[" + llvm::join(items, ", ") + "]") + ",");
 }
 
-void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<ExprAttr> conditions) {
+void LaunchTable::variant(ProgramOp program, ArrayRef<ExprAttr> conditions) {
   out.line("dict(");
   {
     TextStream::Indent indent(out);
     out.line("name=" + pythonString(program.getSymName()) + ",");
     if (StringAttr family = program.getFamilyAttr()) out.line("family=" + pythonString(family.getValue()) + ",");
-    out.line("kernel=" + kernelName + ",");
+    out.line("kernel=" + scope.program(program).str() + ",");
     ExprAttr guard = program.getGuardAttr();
     out.line("guard=" + (guard ? lambda({guard}, spell(guard).text) : lambda({}, "True")) + ",");
     SmallVector<std::string> coverage;
@@ -262,49 +256,54 @@ void LaunchTable::variant(ProgramOp program, StringRef kernelName, ArrayRef<Expr
 
 // A launch by hand, for reading and for trying things out; the runtime does the same from the table.
 void LaunchTable::launch() {
-  SmallVector<std::string> names;
-  for (Attribute entry : kernel.getInterface())
-    names.push_back(nameOf(entry));
-  std::string list = llvm::join(names, ", "), device = "\"cuda\"";
-  for (Attribute entry : llvm::reverse(kernel.getInterface()))
-    if (isa<ViewArgumentAttr>(entry)) device = nameOf(entry) + ".device";
-  out.line("def " + identifierFrom(kernel.getSymName()) + "(" + list + ", row=0):");
+  std::string list = llvm::join(scope.arguments(), ", "), device = "\"cuda\"";
+  for (auto [name, entry] : llvm::reverse(llvm::zip_equal(scope.arguments(), kernel.getInterface())))
+    if (isa<ViewArgumentAttr>(entry)) device = name + ".device";
+  std::string values = scope.local("values"), variant = scope.local("variant"), config = scope.local("config");
+  std::string constants = scope.local("constants"), grid = scope.local("grid"), arguments = scope.local("arguments");
+  auto table = [&](StringRef field) { return variant + "[\"" + field.str() + "\"](**" + values + ", **" + constants + ")"; };
+  auto optional = [&](StringRef field) { return table(field) + " if \"" + field.str() + "\" in " + variant + " else ():"; };
+  out.line("def " + scope.launch().str() + "(" + list + ", row=0):");
   TextStream::Indent indent(out);
   out.line("\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
   SmallVector<std::string> bindings;
-  for (const std::string &name : names)
+  for (const std::string &name : scope.arguments())
     bindings.push_back(name + "=" + name);
-  out.line("values = dict(" + llvm::join(bindings, ", ") + ") | symbols(" + list + ")");
-  out.line("variant = next(v for v in VARIANTS if v[\"guard\"](**values))");
-  out.line("config = variant[\"configs\"][row]");
-  out.line("constants = config.kwargs | variant[\"coverage\"](**values)");
-  out.line("grid = variant[\"grid\"](**values, **constants)");
-  out.line("arguments = variant[\"arguments\"](**values, **constants)");
+  out.line(values + " = dict(" + llvm::join(bindings, ", ") + ") | symbols(" + list + ")");
+  out.line(variant + " = next(v for v in VARIANTS if v[\"guard\"](**" + values + "))");
+  out.line(config + " = " + variant + "[\"configs\"][row]");
+  out.line(constants + " = " + config + ".kwargs | " + variant + "[\"coverage\"](**" + values + ")");
+  out.line(grid + " = " + table("grid"));
+  out.line(arguments + " = " + table("arguments"));
   bool spaced = false;
   kernel.walk([&](ProgramOp program) { spaced |= program.getWorkspacesAttr() && !program.getWorkspacesAttr().empty(); });
   if (spaced) {
-    out.line("for dtype, shape, zeroed in variant[\"workspaces\"](**values, **constants) if \"workspaces\" in variant else ():");
+    std::string dtype = scope.local("dtype"), shape = scope.local("shape"), zeroed = scope.local("zeroed"), make = scope.local("make");
+    out.line("for " + dtype + ", " + shape + ", " + zeroed + " in " + optional("workspaces"));
     TextStream::Indent body(out);
-    out.line("make = torch.zeros if zeroed else torch.empty");
-    out.line("arguments += (make(shape, dtype=getattr(torch, dtype), device=" + device + "),)");
+    out.line(make + " = torch.zeros if " + zeroed + " else torch.empty");
+    out.line(arguments + " += (" + make + "(" + shape + ", dtype=getattr(torch, " + dtype + "), device=" + device + "),)");
   }
   bool described = false;
   kernel.walk([&](ProgramOp program) { described |= program->hasAttr("triton.descriptors"); });
   if (described) {
-    out.line("for view, block in variant[\"descriptors\"](**values, **constants) if \"descriptors\" in variant else ():");
+    std::string view = scope.local("view"), block = scope.local("block");
+    out.line("for " + view + ", " + block + " in " + optional("descriptors"));
     TextStream::Indent body(out);
-    out.line("arguments += (TensorDescriptor.from_tensor(view, block) if constants[\"USE_TENSOR_DESCRIPTOR\"] else None,)");
+    out.line(arguments + " += (TensorDescriptor.from_tensor(" + view + ", " + block + ") if " + constants +
+             "[\"USE_TENSOR_DESCRIPTOR\"] else None,)");
   }
-  out.line("if grid:");
+  out.line("if " + grid + ":");
   TextStream::Indent body(out);
+  std::string index = scope.local("index");
   // A descriptor takes 32-bit offsets; pointers are safe with 64.
-  std::string index = described ? "tl.int32 if constants[\"USE_TENSOR_DESCRIPTOR\"] else tl.int64" : "tl.int64";
-  out.line("index = " + index);
-  out.line("variant[\"kernel\"][(grid,)](*arguments, **constants, INDEX=index, num_warps=config.num_warps,");
-  out.line("                        num_stages=config.num_stages, num_ctas=config.num_ctas, **OPTIONS)");
+  out.line(index + " = " + (described ? "tl.int32 if " + constants + "[\"USE_TENSOR_DESCRIPTOR\"] else tl.int64" : "tl.int64"));
+  out.line(variant + "[\"kernel\"][(" + grid + ",)](*" + arguments + ", **" + constants + ", INDEX=" + index + ", num_warps=" + config +
+           ".num_warps,");
+  out.line("                        num_stages=" + config + ".num_stages, num_ctas=" + config + ".num_ctas, **OPTIONS)");
 }
 
-std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions) {
+std::string LaunchTable::run(ArrayRef<SmallVector<ExprAttr>> conditions) {
   auto target = kernel->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>("block.target");
   bool amd = target && target.getArch().getValue().starts_with("gfx");
   symbols();
@@ -316,8 +315,8 @@ std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVe
   out.line("VARIANTS = [");
   {
     TextStream::Indent indent(out);
-    for (auto [program, name, bounds] : llvm::zip_equal(kernel.getBody().getOps<ProgramOp>(), kernelNames, conditions))
-      variant(program, name, bounds);
+    for (auto [program, bounds] : llvm::zip_equal(kernel.getBody().getOps<ProgramOp>(), conditions))
+      variant(program, bounds);
   }
   out.line("]");
   out.blank();
@@ -326,8 +325,8 @@ std::string LaunchTable::run(ArrayRef<std::string> kernelNames, ArrayRef<SmallVe
   return out.take();
 }
 
-std::string launchText(KernelOp kernel, ArrayRef<std::string> kernelNames, ArrayRef<SmallVector<ExprAttr>> conditions) {
-  return LaunchTable(kernel).run(kernelNames, conditions);
+std::string launchText(KernelOp kernel, ModuleNames &names, ArrayRef<SmallVector<ExprAttr>> conditions) {
+  return LaunchTable(kernel, names).run(conditions);
 }
 
 } // namespace intent::triton

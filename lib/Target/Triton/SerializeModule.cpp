@@ -24,38 +24,13 @@ static llvm::StringSet<> reservedFor(ProgramOp program) {
   return names;
 }
 
-KernelSerializer::KernelSerializer(ProgramOp program, StringRef name, ModuleText &module)
-    : program(program), kernelName(name), module(module), widths(program), reserved(reservedFor(program)), names(reserved) {
+KernelSerializer::KernelSerializer(ProgramOp program, ModuleText &module)
+    : program(program), module(module), widths(program), reserved(reservedFor(program)), names(reserved) {
   masks.emplace_back();
-}
-
-/// A symbol as an identifier: `"M"` is M, `"%H"` is H, `"x.stride.0"` is x_stride_m after the axis's extent.
-std::string symbolText(KernelOp kernel, ExprAttr expr) {
-  StringRef symbol = expr.getSymbol().getValue();
-  auto nameOf = [](Attribute entry) {
-    auto view = dyn_cast<ViewArgumentAttr>(entry);
-    return view ? view.getName().getValue() : cast<ScalarArgumentAttr>(entry).getName().getValue();
-  };
-  if (expr.getKind() == ExprKind::Parameter) return symbol.str();
-  if (symbol.consume_front("%")) return identifierFrom(symbol);
-  for (Attribute entry : kernel.getInterface()) {
-    auto view = dyn_cast<ViewArgumentAttr>(entry);
-    auto [name, rest] = symbol.split(".stride.");
-    unsigned axis;
-    if (!view || view.getName().getValue() != name || rest.getAsInteger(10, axis)) continue;
-    ExprAttr extent = view.getShape()[axis];
-    bool named = extent.getKind() == ExprKind::Symbol && llvm::count(view.getShape(), extent) == 1;
-    return identifierFrom((name + "_stride_" + (named ? extent.getSymbol().getValue().lower() : std::to_string(axis))).str());
-  }
-  std::string text = identifierFrom(symbol);
-  for (Attribute entry : kernel.getInterface())
-    if (nameOf(entry) == text) return text + "_extent";
-  return text;
 }
 
 // x, y, M, N, x_stride_m, ..., BM: tl.constexpr, INDEX: tl.constexpr
 void KernelSerializer::declareArguments() {
-  auto kernel = cast<KernelOp>(program->getParentOp());
   SmallVector<std::string> parameters;
   unsigned publics = program.getNumPublicArguments();
   for (auto [i, argument] : llvm::enumerate(program.getBody().getArguments())) {
@@ -68,7 +43,7 @@ void KernelSerializer::declareArguments() {
     }
     if (i >= publics) {
       auto expr = cast<ExprAttr>(program.getPrivates()[i - publics]);
-      std::string base = expr.getKind() == ExprKind::Symbol ? symbolText(kernel, expr) : authorName(argument.getLoc()).str();
+      std::string base = expr.getKind() == ExprKind::Symbol ? module.names.symbol(expr) : authorName(argument.getLoc()).str();
       std::string name = names.declare(base.empty() ? "bound" : base);
       variables[argument] = {name, Form::Argument, {}};
       parameters.push_back(name);
@@ -76,14 +51,14 @@ void KernelSerializer::declareArguments() {
     }
     Attribute entry = program.getInterfaceOf(i);
     if (auto view = dyn_cast<ViewArgumentAttr>(entry)) {
-      std::string name = names.declare(view.getName().getValue());
+      std::string name = names.declare(module.names.arguments()[i]);
       variables[argument] = {name, Form::Scalar, {}};
       parameters.push_back(name);
       continue;
     }
     auto scalar = cast<ScalarArgumentAttr>(entry);
     Type element = scalar.getElement();
-    std::string name = names.declare(scalar.getName().getValue());
+    std::string name = names.declare(module.names.arguments()[i]);
     bool integer = isa<IntegerType, IndexType>(element);
     variables[argument] = {name, integer ? Form::Argument : Form::Scalar, {}};
     parameters.push_back(name + (element.isF32() ? "" : ": " + dtypeText(element)));
@@ -98,9 +73,9 @@ void KernelSerializer::declareArguments() {
     if (!isLaunchOption(parameter)) parameters.push_back(parameter.getSymbol().getValue().str() + ": tl.constexpr");
   parameters.push_back("INDEX: tl.constexpr");
   out.line("@triton.jit");
-  std::string head = "def " + kernelName + "(" + llvm::join(parameters, ", ") + "):";
+  std::string head = "def " + module.names.program(program).str() + "(" + llvm::join(parameters, ", ") + "):";
   if (head.size() <= 120) return out.line(head);
-  out.line("def " + kernelName + "(");
+  out.line("def " + module.names.program(program).str() + "(");
   std::string line;
   for (auto [i, parameter] : llvm::enumerate(parameters)) {
     std::string piece = parameter + (i + 1 < parameters.size() ? ", " : "");
@@ -172,19 +147,16 @@ FailureOr<SourceText> serializeToTriton(ModuleOp module) {
   SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
   if (kernels.size() != 1) return module.emitError("provider surface: expected one kernel in a module, got ") << kernels.size();
   KernelOp kernel = kernels.front();
-  ModuleText shared;
+  ModuleNames names(kernel);
+  ModuleText shared{names};
   SmallVector<SourceText> kernelTexts;
-  SmallVector<std::string> kernelNames;
   SmallVector<SmallVector<ExprAttr>> conditions;
   SmallVector<ProgramOp> programs(kernel.getBody().getOps<ProgramOp>());
   for (ProgramOp program : programs) {
-    std::string name =
-        identifierFrom(kernel.getSymName()) + "_" + (programs.size() == 1 ? std::string("kernel") : identifierFrom(program.getSymName()));
-    KernelSerializer serializer(program, name, shared);
+    KernelSerializer serializer(program, shared);
     FailureOr<std::string> text = serializer.run();
     if (failed(text)) return failure();
     kernelTexts.push_back({std::move(*text), serializer.authorLines()});
-    kernelNames.push_back(name);
     conditions.push_back(serializer.indexWidths().conditions());
   }
   bool spaced =
@@ -206,7 +178,7 @@ FailureOr<SourceText> serializeToTriton(ModuleOp module) {
     }
     text += kernelText.text;
   }
-  text += "\n\n" + launchText(kernel, kernelNames, conditions);
+  text += "\n\n" + launchText(kernel, names, conditions);
   return SourceText{std::move(text), std::move(lines)};
 }
 

@@ -11,7 +11,7 @@ namespace intent::triton {
 // A scalar function over a combine's values: `def _combine(a, b): ... return ...`.
 std::string KernelSerializer::combineFunction(Region &combine) {
   ::mlir::Block &body = combine.front();
-  KernelSerializer scalar(program, "", module);
+  KernelSerializer scalar(program, module);
   unsigned count = body.getNumArguments() / 2;
   std::string parameters;
   for (auto [i, argument] : llvm::enumerate(body.getArguments())) {

@@ -348,11 +348,17 @@ static StringRef predicateText(ComparePredicate predicate) {
 Rendered KernelSerializer::renderDefinition(Operation *op, ArrayRef<int64_t> placement, unsigned rank) {
   auto at = [&](Value v) { return rankOf(v) ? render(v, placement, rank) : render(v, {}, rank); };
   return llvm::TypeSwitch<Operation *, Rendered>(op)
-      // block.constant 0.1 : f32 -> 0.1
+      // block.constant 0.1 : f32 -> 0.1; 1.5 : f8E5M2 -> tl.full((), 62, tl.uint8).to(tl.float8e5, bitcast=True)
       .Case([&](ConstantOp op) {
         Expression text;
-        if (auto value = dyn_cast<FloatAttr>(op.getValue()))
-          text = {pythonFloat(value.getValue()), value.getValue().isNegative() ? Precedence::Unary : Precedence::Atom};
+        auto value = dyn_cast<FloatAttr>(op.getValue());
+        // Triton has no constants of f8 but zero: their bits are exact, and a cast would saturate infinities.
+        if (value && value.getType().getIntOrFloatBitWidth() == 8 && !value.getValue().isPosZero()) {
+          text.text = "tl.full((), " + llvm::utostr(value.getValue().bitcastToAPInt().getZExtValue()) + ", tl.uint8).to(" +
+                      dtypeText(value.getType()) + ", bitcast=True)";
+          return Rendered{text, Form::Scalar, SmallBitVector(rank)};
+        }
+        if (value) text = {pythonFloat(value.getValue()), value.getValue().isNegative() ? Precedence::Unary : Precedence::Atom};
         else {
           auto integer = cast<IntegerAttr>(op.getValue());
           if (integer.getType().isInteger(1)) text = {integer.getValue().isZero() ? "False" : "True", Precedence::Atom};

@@ -4,9 +4,9 @@
 
 #include "IndexWidth.h"
 #include "Legalization.h"
+#include "ModuleNames.h"
 #include "intent/Dialect/Block/IR/Block.h"
 #include "intent/Target/Emission/Expression.h"
-#include "intent/Target/Emission/NameScope.h"
 #include "intent/Target/Emission/TextStream.h"
 #include "intent/Target/Triton/Triton.h"
 #include "llvm/ADT/MapVector.h"
@@ -32,6 +32,7 @@ using Placement = llvm::SmallVector<int64_t, 4>;
 
 /// Text that several kernels of one module share.
 struct ModuleText {
+  ModuleNames &names;
   llvm::MapVector<mlir::StringAttr, std::string> functions; // `@triton.jit` combines and fix-ups by name
   bool libdevice = false;
   bool descriptors = false;
@@ -40,7 +41,7 @@ struct ModuleText {
 
 class KernelSerializer {
 public:
-  KernelSerializer(block::ProgramOp program, llvm::StringRef name, ModuleText &module);
+  KernelSerializer(block::ProgramOp program, ModuleText &module);
 
   /// The kernel's text, or failure after an error on the operation that has none.
   mlir::FailureOr<std::string> run();
@@ -130,7 +131,6 @@ private:
   };
 
   block::ProgramOp program;
-  std::string kernelName;
   ModuleText &module;
   IndexWidths widths;
   emission::TextStream out;
@@ -154,11 +154,8 @@ std::string dtypeText(mlir::Type element);
 std::string storageText(mlir::Type element);
 /// `fp32`, ... in a kernel signature.
 std::string signatureText(mlir::Type element);
-/// An extent or private-argument symbol as an identifier: `%H` is H, `x.stride.0` is x_stride_0.
-std::string symbolText(block::KernelOp kernel, block::ExprAttr expr);
 /// The launch table of a kernel.
-std::string launchText(block::KernelOp kernel, llvm::ArrayRef<std::string> kernelNames,
-                       llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions);
+std::string launchText(block::KernelOp kernel, ModuleNames &names, llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions);
 
 } // namespace intent::triton
 

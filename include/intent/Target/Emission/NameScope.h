@@ -18,7 +18,7 @@ llvm::StringRef authorName(mlir::Location location);
 /// The file position in a location, under names, call sites and fusions; nullopt if there is none.
 std::optional<mlir::FileLineColLoc> authorPosition(mlir::Location location);
 
-/// A valid identifier near `name`: other characters become underscores.
+/// A valid identifier near `name`: other characters become underscores, and leading ones go, which are for the printed text's own names.
 std::string identifierFrom(llvm::StringRef name);
 
 /// Whether `text` has `name` as a word of its own.
