@@ -125,7 +125,7 @@ def test_bad_parameters(parameters, message):
 
 @pytest.mark.parametrize("make, message", [
     (lambda: I.In[I.f32], "expected I.In[dtype, shape]"), (lambda: I.Out[int, ("M",)], "I.Out: expected a dtype"),
-    (lambda: I.In[I.f32, (-1,)], "not negative"), (lambda: I.In[I.f32, (True,)], "int or the name of a symbol"),
+    (lambda: I.In[I.f32, (-1,)], "not negative"), (lambda: I.In[I.f32, (True,)], "int or a symbol string"),
     (lambda: I.InOut[I.f32, ("M",), 3], "expected I.constraints"), (lambda: I.In[I.f32, ("M",), I.constraints(strides=(1, 2))], "one item per axis"),
     (lambda: I.constraints(noalias=1), "noalias"), (lambda: I.constraints(alias=1), "alias"), (lambda: I.constraints(strides=[1]), "strides"),
     (lambda: I.Constexpr[list], "I.Constexpr: expected"), (lambda: I.TypeVar("1"), "identifier"), (lambda: I.TypeVar("T", float), "expected dtypes"),

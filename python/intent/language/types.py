@@ -105,8 +105,8 @@ class View:
         if not isinstance(shape, tuple):
             raise wrong(f"I.{spelled}: expected a shape tuple such as (\"M\", 128), got {shape!r}")
         for extent in shape:
-            if isinstance(extent, _bool) or not isinstance(extent, (int, str)) or isinstance(extent, str) and not extent.isidentifier():
-                raise wrong(f"I.{spelled}: a shape item is an int or the name of a symbol, got {extent!r}")
+            if isinstance(extent, _bool) or not isinstance(extent, (int, str)) or extent == "":
+                raise wrong(f"I.{spelled}: a shape item is an int or a symbol string, got {extent!r}")
             if isinstance(extent, int) and extent < 0:
                 raise wrong(f"I.{spelled}: an extent is not negative, got {extent}")
         if len(item) == 3 and not isinstance(item[2], Constraints):
