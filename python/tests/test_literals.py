@@ -4,6 +4,7 @@
 """
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -70,6 +71,14 @@ def double_compared(x: I.In[I.f64, ("N",)], y: I.Out[I.f64, ("N",)]):
 @case(_F64, np.full_like(_F64, 0.3), r"\bf32\b")
 def double_stored(x: I.In[I.f64, ("N",)], y: I.Out[I.f64, ("N",)]):
     y[:] = 0.3
+
+
+_WIDE = np.array([0.0, -0.0, 57344.0, 61439.0, 61440.0, -61440.0, 1e9, -3e38, np.inf, -np.inf, np.nan, 0.1, 1.125, 1.375, 2.0**-17, 3e-8], np.float32)
+
+
+@case(_WIDE, (lambda bits: np.where(np.isnan(_WIDE), 1, bits).astype(np.float32))(_WIDE.astype(ml_dtypes.float8_e5m2).view(np.uint8)), r"$^")
+def overflow_to_infinity(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]):
+    y[:] = I.select(x[:] == x[:], I.cast(I.bitcast(I.cast(x[:], I.f8e5m2), I.u8), I.f32), 1.0)
 
 
 _IDS = [entry[0].function.__name__ for entry in CASES]

@@ -320,6 +320,14 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   return a;
 }
 
+// The hardware's conversion saturates: what rounds beyond 57344 is infinite.
+static constexpr StringLiteral toE5M2Text = R"(@triton.jit
+def _to_float8e5(x):
+    bits = x.to(tl.float8e5).to(tl.uint8, bitcast=True)
+    infinite = tl.where(x > 0, tl.full((), 124, tl.uint8), tl.full((), 252, tl.uint8))
+    return tl.where(tl.abs(x) >= 61440, infinite, bits).to(tl.float8e5, bitcast=True)
+)";
+
 Rendered KernelSerializer::renderCast(CastOp op, ArrayRef<int64_t> placement, unsigned rank) {
   Type from = elementType(op.getValue().getType()), to = elementType(op.getType());
   Rendered x = render(op.getValue(), placement, rank);
@@ -330,6 +338,8 @@ Rendered KernelSerializer::renderCast(CastOp op, ArrayRef<int64_t> placement, un
     return {infix(t.expression, "!=", {"0", Precedence::Atom}, Precedence::Compare), t.form, t.dense};
   }
   if (x.form == Form::Literal && !from.isIndex()) x = typed(x, from);
+  if (isa<Float8E5M2Type>(to) && !isa<Float8E4M3FNType>(from))
+    return call(helper("_to_float8e5", toE5M2Text), {isa<FloatType>(from) ? typed(x, from) : convert(x, "tl.float32")}, rank);
   return convert(x, to.isIndex() ? dtypeOf(op) : dtypeText(to));
 }
 
