@@ -80,6 +80,28 @@ def swap_halves(x: I.InOut[I.f32, ("2*H",)], y: I.Out[I.f32, ("H",)]):
     y[:] = a
 
 
+@intent.kernel
+def rotate_pairs(a: I.In[I.f32, ("N",)], x: I.InOut[I.f32, ("T", "D")]):
+    T, D = x.shape
+    even, odd = I.domain(0, D // 2 * 2, 2), I.domain(1, D // 2 * 2, 2)
+    for t in I.parallel(I.domain(T)):
+        c, s = a[t % a.shape[0]], a[(t + 1) % a.shape[0]]
+        u, v = x[t, even], x[t, odd]
+        x[t, even] = u * c - v * s
+        x[t, odd] = u * s + v * c
+
+
+@intent.kernel
+def rotate_halves(a: I.In[I.f32, ("N",)], x: I.InOut[I.f32, ("T", "D")]):
+    T, D = x.shape
+    low, high = I.domain(D // 2), I.domain(D // 2, D // 2 * 2)
+    for t in I.parallel(I.domain(T)):
+        c, s = a[t % a.shape[0]], a[(t + 1) % a.shape[0]]
+        u, v = x[t, low], x[t, high]
+        x[t, low] = u * c - v * s
+        x[t, high] = u * s + v * c
+
+
 # -- cases: (kernel, arguments, outputs before the call, values) -----------------------------------------------------------------------------
 
 rng = np.random.default_rng(9)
@@ -189,3 +211,18 @@ def test_no_pairs(kernel, extra):
     np.testing.assert_allclose(second, first, atol=1e-5)
     with pytest.raises(intent.CallError, match="expected .*N <= 1"):
         intent.compile(kernel, GPU)(*[x, y][:1 + extra])
+
+
+@pytest.mark.parametrize("kernel, first, second", [(rotate_pairs, np.s_[0::2], np.s_[1::2]), (rotate_halves, np.s_[:35], np.s_[35:70])], ids=["pairs", "halves"])
+def test_parts_that_never_meet(kernel, first, second):
+    """Rotary embeddings: both parts are read and written in one pass, shared out, with nothing kept."""
+    a, x = normal(3), normal(50, 71)
+    wanted = x.copy()
+    c, s = (a[(np.arange(50) + k) % 3, None] for k in range(2))
+    first, second = np.arange(70)[first], np.arange(70)[second]
+    wanted[:, first], wanted[:, second] = x[:, first] * c - x[:, second] * s, x[:, first] * s + x[:, second] * c
+    for target in ("host", GPU):
+        result = x.copy()
+        intent.compile(kernel, target)(a, result)
+        np.testing.assert_allclose(result, wanted, atol=1e-6)
+    assert "workspaces" not in intent.generate(kernel, "triton:sm_90").source

@@ -1,6 +1,8 @@
 // Bounds of indices: what lies within an extent, and which accesses touch nothing in common.
 #include "Facts.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace intent::kir;
 
@@ -55,6 +57,7 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
     auto known = expanded(ExtentAttr::atom(context, cast<StringAttr>(node->extent).getValue()), isSame);
     return known ? std::optional(exactly(*known)) : std::nullopt;
   }
+  case Index::FloorDiv:
   case Index::Leaf: return isSame(node) ? std::optional(exactly(unknown(context, node))) : std::nullopt;
   case Index::Axis: {
     auto extent = expanded(axes[node->axis].extent, isSame);
@@ -93,8 +96,8 @@ std::optional<std::pair<ExtentAttr, ExtentAttr>> Facts::bounds(const Index *node
     }
     return std::pair(low, high);
   }
-  default: return std::nullopt;
   }
+  return std::nullopt;
 }
 
 // At one point of the program every index value is the same.
@@ -119,10 +122,25 @@ bool Facts::areDisjoint(ArrayRef<const Index *> a, ArrayRef<const Index *> b, ll
         add(term, coefficient);
     return {index.sub(node, moving), moving};
   };
+  // What moves moves in steps of some number on both sides, and what is fixed is apart by none of its multiples.
+  auto interleave = [&](const Index *apart, const Index *first, const Index *second) {
+    auto magnitude = [](int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v); };
+    uint64_t step = 0;
+    for (const Index *moving : {first, second}) {
+      ArrayRef<int64_t> paces = moving->kind == Index::Linear ? ArrayRef(moving->coefficients) : ArrayRef<int64_t>();
+      if (moving->kind != Index::Linear && moving->kind != Index::Constant) return false;
+      for (int64_t pace : paces)
+        step = std::gcd(step, magnitude(pace));
+    }
+    if (step < 2 || (apart->kind != Index::Linear && apart->kind != Index::Constant)) return false;
+    bool whole = llvm::all_of(apart->coefficients, [&](int64_t pace) { return magnitude(pace) % step == 0; });
+    return whole && magnitude(apart->constant) % step != 0;
+  };
   ExtentAttr one = ExtentAttr::constant(index.context, 1);
   for (auto [x, y] : llvm::zip_equal(a, b)) {
     auto [fixedX, movingX] = split(x);
     auto [fixedY, movingY] = split(y);
+    if (interleave(index.sub(fixedX, fixedY), movingX, movingY)) return true;
     auto apart = bounds(index.sub(fixedX, fixedY), isSame), first = bounds(movingX, isSame), second = bounds(movingY, isSame);
     if (!apart || !first || !second) continue;
     if (nonNegative(second->first - first->second - apart->second - one) || nonNegative(apart->first + first->first - second->second - one))
