@@ -44,6 +44,22 @@ bool mentions(StringRef text, StringRef name) {
   return false;
 }
 
+void NameScope::push(const Taken &taken) {
+  push();
+  for (auto &name : taken.names)
+    scopes.back().insert(name.getKey());
+  for (auto &name : taken.loopVariables)
+    counted.back().insert(name.getKey());
+}
+
+void NameScope::pop(Taken &taken) {
+  for (auto &name : scopes.back())
+    taken.names.insert(name.getKey());
+  for (auto &name : counted.back())
+    taken.loopVariables.insert(name.getKey());
+  pop();
+}
+
 bool NameScope::isTaken(StringRef name) const {
   if (reserved.contains(name)) return true;
   return llvm::any_of(scopes, [&](const llvm::StringSet<> &scope) { return scope.contains(name); });

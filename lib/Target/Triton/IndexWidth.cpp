@@ -221,10 +221,13 @@ std::optional<int64_t> IndexWidths::computeLowerBound(Value value) {
       .Case([&](LanesOp op) { return nonNegative(op.getStep()) ? lowerBound(op.getBase()) : std::nullopt; })
       .Case<BroadcastOp, TransposeOp>([&](auto op) { return lowerBound(op.getValue()); })
       .Case([&](CastOp op) {
-        auto from = dyn_cast<IntegerType>(elementType(op.getValue().getType()));
-        return !from && !isIndex(op.getValue())                     ? std::nullopt
-               : from && from.getWidth() == 64 && from.isUnsigned() ? std::nullopt
-                                                                    : lowerBound(op.getValue());
+        // Only where every value of the source's dtype is one of the result's: any other may wrap.
+        auto width = [](Type type) { return type.isIndex() ? 64u : type.getIntOrFloatBitWidth(); };
+        Type from = elementType(op.getValue().getType()), to = elementType(op.getType());
+        if (!isa<IntegerType, IndexType>(from) || !isa<IntegerType, IndexType>(to)) return Bound();
+        bool holds = isUnsignedInteger(from) == isUnsignedInteger(to) ? width(to) >= width(from)
+                                                                      : isUnsignedInteger(from) && width(to) > width(from);
+        return holds ? lowerBound(op.getValue()) : Bound();
       })
       .Case([&](SelectOp op) { return smaller(lowerBound(op.getTrueValue()), lowerBound(op.getFalseValue())); })
       .Case([&](BinaryOp op) -> Bound {

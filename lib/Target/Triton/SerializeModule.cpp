@@ -107,7 +107,7 @@ FailureOr<std::string> KernelSerializer::run() {
       if (failed(emitGroup(groups[0], pid))) return failure();
     }
     // Segments of one linear program space: the start of each after the first is a private argument.
-    llvm::StringSet<> used;
+    NameScope::Taken used;
     SmallVector<ExprAttr> starts(1);
     for (GroupOp group : groups)
       starts.push_back(starts.back() ? ExprAttr::apply(ExprKind::Add, {starts.back(), group.getSize()}) : group.getSize());
@@ -123,19 +123,15 @@ FailureOr<std::string> KernelSerializer::run() {
         out.line((i ? "elif " : "if ") + pid + " < " + start(i + 1) + ":");
       } else out.line("else:");
       TextStream::Indent branch(out);
-      names.push();
+      names.push(used);
       masks.emplace_back();
-      for (auto &name : used)
-        names.hold(name.getKey());
       std::string own = pid;
       if (i) {
         own = names.declare("pid");
         out.line(own + " = " + pid + " - " + start(i));
       }
       if (failed(emitGroup(groups[i], own))) return failure();
-      for (auto &name : names.innermost())
-        used.insert(name.getKey());
-      names.pop();
+      names.pop(used);
       masks.pop_back();
     }
   }

@@ -134,21 +134,16 @@ LogicalResult KernelSerializer::emitIf(scf::IfOp op) {
     results.push_back(name);
   }
   out.line("if " + render(op.getCondition()).expression.text + ":");
-  llvm::StringSet<> used;
+  NameScope::Taken used;
   auto branch = [&](Region &region) -> LogicalResult {
     TextStream::Indent indent(out);
-    names.push();
+    names.push(used);
     masks.emplace_back();
-    // A name that both branches give must have one type in them: give each its own.
-    for (auto &name : used)
-      names.hold(name.getKey());
     size_t before = out.str().size();
     if (failed(emitBlock(region.front()))) return failure();
     assignAll(results, region.front().getTerminator()->getOperands());
     if (out.str().size() == before) out.line("pass");
-    for (auto &name : names.innermost())
-      used.insert(name.getKey());
-    names.pop();
+    names.pop(used);
     masks.pop_back();
     return success();
   };

@@ -185,7 +185,10 @@ Rendered KernelSerializer::renderUnary(UnaryOp op, ArrayRef<int64_t> placement, 
   };
   switch (op.getKind()) {
   case UnaryKind::Neg: return {{"-" + x.expression.in(Precedence::Unary), Precedence::Unary}, x.form, x.dense};
-  case UnaryKind::Not: return {{"~" + x.expression.in(Precedence::Unary), Precedence::Unary}, x.form, x.dense};
+  case UnaryKind::Not:
+    if (x.form == Form::Literal && element.isInteger(1)) // of Python's own bool `~` makes an integer
+      return {{x.expression.text == "True" ? "False" : "True", Precedence::Atom}, x.form, x.dense};
+    return {{"~" + x.expression.in(Precedence::Unary), Precedence::Unary}, x.form, x.dense};
   case UnaryKind::Abs: return isUnsignedInteger(element) ? x : call("tl.abs", {typed(x, element)}, rank);
   case UnaryKind::Exp: return op.getApproximate() ? call("tl.exp", {typed(x, element)}, rank) : libdevice("exp", {x}, element);
   case UnaryKind::Exp2: return native("exp2", "exp2");
@@ -311,6 +314,7 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
   case BinaryKind::MinimumNum: return extremum("minimum", false);
   case BinaryKind::And:
     if (a.form == Form::Literal && a.expression.text == "True") return b;
+    if (b.form == Form::Literal && b.expression.text == "True") return a;
     return operation("&", Precedence::BitAnd);
   case BinaryKind::Or: return operation("|", Precedence::BitOr);
   case BinaryKind::Xor: return operation("^", Precedence::BitXor);

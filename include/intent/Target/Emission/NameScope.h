@@ -41,14 +41,21 @@ public:
     counted.pop_back();
   }
 
+  /// What the branches of one decision have named so far. A name that several of them give must have one type in them.
+  struct Taken {
+    llvm::StringSet<> names, loopVariables;
+  };
+  /// Enters a branch beside those before it.
+  void push(const Taken &taken);
+  /// Leaves it.
+  void pop(Taken &taken);
+
   /// A name near `base` that no active scope holds, entered in the innermost one: `base`, `base_1`...
   std::string declare(llvm::StringRef base);
   /// The same for the variable of a loop that stands in the scope around the innermost one, its body's.
   std::string declareLoopVariable(llvm::StringRef base, llvm::StringRef type);
   bool isTaken(llvm::StringRef name) const;
 
-  /// Keeps `name` taken in the innermost scope.
-  void hold(llvm::StringRef name) { scopes.back().insert(name); }
   /// The names of the innermost scope.
   const llvm::StringSet<> &innermost() const { return scopes.back(); }
 
