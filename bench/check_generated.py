@@ -39,7 +39,7 @@ def back(tensor, dtype):
 
 
 # Divisors and amounts that are not plainly in range.
-HAZARD = re.compile(r"<<|>>|//|% (?![A-Z5]\b|\d)")
+HAZARD = re.compile(r"<<|>>|//|% (?![A-Z]\b(?!\.)|\d)")
 
 
 def run(family, program, folder):
