@@ -44,11 +44,11 @@ HAZARD = re.compile(r"<<|>>|//|% (?![A-Z]\b(?!\.)|\d)")
 
 def run(family, program, folder):
     """What is wrong, or None; "excluded" where there is nothing to run."""
-    limits = check(program) if family.name == "values" else [None] * len(program.sizes)
-    if family.name == "values" and HAZARD.search(family.source(program)):
+    text, values = family.source(program), family.name == "values"  # those of effects are exact, and have arguments alone
+    if values and HAZARD.search(text):
         return "excluded"
-    module = execution.load(family.source(program), folder)
-    bound = execution.bindings(program, module) if family.name == "values" else {}
+    module = execution.load(text, folder)
+    limits, bound = (check(program), execution.bindings(program, module)) if values else ([None] * len(program.sizes), {})
     try:
         reference = intent.interpret(module.k, seed=program.data_seed, **bound)
         compiled = intent.compile(module.k, "triton", **bound)

@@ -105,18 +105,6 @@ void Lowering::takeBack(size_t kept, size_t knownLeaves, Operation *trial) {
   entered.insert(entered.end(), remaining.begin(), remaining.end());
 }
 
-/// The entity with `leaf` of each of its components.
-static Entity mapLeaves(const Entity &entity, llvm::function_ref<Entity(const Entity &)> leaf) {
-  if (!entity.isProduct()) return leaf(entity);
-  Product product;
-  product.names = entity.product->names;
-  for (const Entity &item : entity.items())
-    product.items.push_back(mapLeaves(item, leaf)); // as deep as the author wrote products
-  Entity result = entity;
-  result.product = std::make_shared<const Product>(std::move(product));
-  return result;
-}
-
 /// The element types of the carries' components. A literal that starts a carry takes the dtype that the body gives it, or else
 /// the first that it meets in the condition and the body; one trial of them finds it. Null for a number that is open in the
 /// trial of an outer loop and stays so.

@@ -272,6 +272,8 @@ private:
   Value reduceValue(llvm::StringRef kind, Value tensor, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value keepAxes(Value reduced, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
   LogicalResult flatten(const Entity &entity, NodeId at, std::vector<Entity> &leaves, const llvm::Twine &what);
+  /// The entity with `leaf` of each of its components.
+  static Entity mapLeaves(const Entity &entity, llvm::function_ref<Entity(const Entity &)> leaf);
   Entity rebuild(const Entity &like, llvm::ArrayRef<Value> leaves, size_t &next);
   LogicalResult matchStructure(const Entity &like, const Entity &entity, NodeId at, const llvm::Twine &what);
   FailureOr<Type> accDtype(Call &call, unsigned position, Type otherwise);

@@ -154,15 +154,19 @@ LogicalResult Lowering::flatten(const Entity &entity, NodeId at, std::vector<Ent
   return success();
 }
 
-Entity Lowering::rebuild(const Entity &like, ArrayRef<Value> values, size_t &next) {
-  if (!like.isProduct()) return Entity::ofValue(values[next++]);
-  Entity result = like;
+Entity Lowering::mapLeaves(const Entity &entity, llvm::function_ref<Entity(const Entity &)> leaf) {
+  if (!entity.isProduct()) return leaf(entity);
   Product product;
-  product.names = like.product->names;
-  for (const Entity &item : like.items())
-    product.items.push_back(rebuild(item, values, next));
+  product.names = entity.product->names;
+  for (const Entity &item : entity.items())
+    product.items.push_back(mapLeaves(item, leaf)); // as deep as the author wrote products
+  Entity result = entity;
   result.product = std::make_shared<const Product>(std::move(product));
   return result;
+}
+
+Entity Lowering::rebuild(const Entity &like, ArrayRef<Value> values, size_t &next) {
+  return mapLeaves(like, [&](const Entity &) { return Entity::ofValue(values[next++]); });
 }
 
 LogicalResult Lowering::matchStructure(const Entity &like, const Entity &entity, NodeId at, const Twine &what) {

@@ -218,7 +218,7 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
         if (llvm::is_contained(loops, id)) whole.push_back(id);
       bool replaced = llvm::any_of(batch, [&](Effect *writer) {
         Access write{writer->op, viewOf(writer->op), facts.effectCoordinates(writer->op), true, writer};
-        auto isOne = [&](AxisId id) { return hasOnePosition(id) || areIterations(facts, read, writer->op, id); };
+        auto isOne = [&](AxisId id) { return shareOnePosition(read, writer->op, id); };
         if (write.view != access.view || facts.order(read) > facts.order(writer->op) ||
             facts.areDisjoint(write.coordinates, access.coordinates, isOne))
           return false;

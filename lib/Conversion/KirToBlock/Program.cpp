@@ -227,15 +227,13 @@ LogicalResult Construction::makeBuffers() {
   for (Value view : used) {
     SmallVector<ExprAttr> shape;
     ExprAttr zero = ExprAttr::constant(builder.getContext(), 0);
-    auto add = [&](kir::ExtentAttr extent) {
+    SmallVector<kir::ExtentAttr> extents = llvm::map_to_vector(facts.privateAxes(view), [&](AxisId id) { return facts.axis(id).extent; });
+    llvm::append_range(extents, kir::shapeOf(view.getType()));
+    for (kir::ExtentAttr extent : extents) {
       std::optional<kir::ExtentAttr> bound = facts.launchBound(extent);
-      if (bound) shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), zero}));
-      return bound.has_value();
-    };
-    for (AxisId id : facts.privateAxes(view))
-      if (!add(facts.axis(id).extent)) llvm_unreachable("such loops are walked in order");
-    for (kir::ExtentAttr extent : kir::shapeOf(view.getType()))
-      if (!add(extent)) return emitError(view.getLoc(), "shared gpu: a buffer's extent is not known at launch");
+      if (!bound) return emitError(view.getLoc(), "shared gpu: a buffer's extent is not known at launch");
+      shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), zero}));
+    }
     std::string name = "buffer";
     if (auto author = dyn_cast<NameLoc>(view.getLoc())) name = author.getName().str();
     buffers[view] = workspace(name, kir::elementType(view.getType()), shape, /*zeroed=*/false);

@@ -8,12 +8,12 @@ using namespace intent::block;
 
 namespace intent::conversion {
 
-// Accesses that the order of two effects in the current scope decides about. Only one iteration of an
-// `I.parallel` around both is looked at.
+bool Construction::shareOnePosition(Operation *a, Operation *b, AxisId id) { return hasOnePosition(id) || areIterations(facts, a, b, id); }
+
+// Accesses that the order of two effects in the current scope decides about.
 bool Construction::touchSame(const Access &a, const Access &b) {
-  return a.view == b.view && !commute(a.op, b.op) && !facts.areDisjoint(a.coordinates, b.coordinates, [&](AxisId id) {
-    return hasOnePosition(id) || areIterations(facts, a.op, b.op, id);
-  });
+  return a.view == b.view && !commute(a.op, b.op) &&
+         !facts.areDisjoint(a.coordinates, b.coordinates, [&](AxisId id) { return shareOnePosition(a.op, b.op, id); });
 }
 
 // A later effect reads or replaces what an earlier one stores.
@@ -216,7 +216,7 @@ SmallVector<Demand> Construction::rootsOf(Effect *effect) {
 // In one traversal all values are read before the first store, so the later effect must not read what the earlier one
 // stores, and what both store they store at one position; the result of an atomic access is there at its own point.
 bool Construction::inStepWith(Effect *later, Effect *earlier, ArrayRef<AxisId> unbound) {
-  auto isFixed = [&](AxisId id) { return hasOnePosition(id) || areIterations(facts, later->op, earlier->op, id); };
+  auto isFixed = [&](AxisId id) { return shareOnePosition(later->op, earlier->op, id); };
   for (const Access &access : facts.accessesOf(later))
     for (const Access &write : facts.accessesOf(earlier)) {
       if (!write.write || !touchSame(write, access)) continue;
