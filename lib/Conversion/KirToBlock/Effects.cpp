@@ -251,8 +251,8 @@ bool Construction::canWalk(const AxisSet &classes) {
 
 // All that is read goes to a buffer where it is read, in another formation.
 LogicalResult Construction::keepWholeRead(kir::ReadOp read, Effect *by) {
-  if (!canKeep(facts, read)) return emitReplaced(read, by->op);
-  facts.late.insert(read);
+  if (!canKeep(facts, read.getResult())) return emitReplaced(read, by->op);
+  facts.late.insert(read.getResult());
   return failure();
 }
 

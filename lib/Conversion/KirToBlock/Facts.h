@@ -206,9 +206,12 @@ public:
 
   kir::KernelOp kernel;
   IndexContext index;
-  /// Reads that construction found replaced before they could be used, and ordered loops with a carry that is needed whole, or at
-  /// other members than those at hand, on an axis which an instance does not hold whole. Buffers can keep them.
-  llvm::SetVector<mlir::Operation *> late, unheld;
+  /// What construction found gone before it could be used: reads that are replaced, and results of effects that other work needs
+  /// than what is done in step with them. Buffers can keep it.
+  llvm::SetVector<mlir::Value> late;
+  /// Ordered loops with a carry that is needed whole, or at other members than those at hand, on an axis which an instance does
+  /// not hold whole. Buffers can keep these, too.
+  llvm::SetVector<mlir::Operation *> unheld;
   /// In checked code a read happens exactly where the author's program makes it: it needs what decides about that.
   const bool checked;
 

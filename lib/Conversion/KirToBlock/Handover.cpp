@@ -73,12 +73,15 @@ SmallVector<Started> startedViews(Facts &facts, ArrayRef<Effect *> effects, Axis
   return found;
 }
 
-// True if a value reads what only the last instance writes before.
-static bool readsFinished(Facts &facts, ArrayRef<Effect *> effects, const Demand &demand, AxisId split) {
+// True if a value needs what only the last instance gives: a view that it writes before, or the result of an effect.
+static bool needsFinished(Facts &facts, ArrayRef<Effect *> effects, const Demand &demand, AxisId split) {
   DemandSet seen;
   facts.reach(demand, seen);
   return llvm::any_of(seen.order, [&](const Demand &inner) {
-    auto read = inner.first.getDefiningOp<kir::ReadOp>();
+    Operation *op = inner.first.getDefiningOp();
+    if (op && isEffect(op))
+      return llvm::any_of(effects, [&](Effect *effect) { return !hasAxis(facts, effect, split) && effect->op->isAncestor(op); });
+    auto read = dyn_cast_if_present<kir::ReadOp>(op);
     if (!read || facts.forwarded(read, inner.second)) return false;
     return llvm::any_of(effects, [&](Effect *effect) {
       return !hasAxis(facts, effect, split) && llvm::any_of(facts.accessesOf(effect), [&](const Access &access) {
@@ -101,7 +104,7 @@ static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
     if (!isPartial(facts, demand, split)) continue;
     partial = true;
     if (facts.depth(demand, split) != 1 || llvm::any_of(facts.freeAxes(demand), isSequential)) return false;
-    if (readsFinished(facts, g.effects, demand, split)) return false;
+    if (needsFinished(facts, g.effects, demand, split)) return false;
     for (AxisId id : facts.freeAxes(demand))
       if (!facts.isLaunchVisible(facts.axis(id).extent)) return false;
   }
@@ -113,7 +116,8 @@ static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
       if (own && facts.depth(root, split) != 0) return false;
   }
   for (Effect *a : g.effects)
-    for (Effect *b : g.effects)
+    for (Effect *b : g.effects) {
+      if (hasAxis(facts, a, split) && !hasAxis(facts, b, split) && dependsOn(facts, a, b)) return false;
       for (const Access &write : facts.accessesOf(a))
         for (const Access &other : facts.accessesOf(b)) {
           if (&write == &other || !write.write || write.view != other.view || commute(write.op, other.op) ||
@@ -124,6 +128,7 @@ static bool maySplit(Facts &facts, const GroupFacts &g, AxisId split) {
           if (first && second && !meetOnlyAtOnePosition(facts, write, other, split)) return false;
           if (first != second && !(second && !other.write && facts.order(other.op) < facts.order(write.op))) return false;
         }
+    }
   return true;
 }
 

@@ -27,9 +27,9 @@ public:
       facts.emplace(kernel);
       if (failed(facts->analyse())) return failure();
       if (walkUnsized()) continue;
-      llvm::SetVector<Operation *> replaced;
+      llvm::SetVector<Value> replaced;
       if (failed(findReplaced(*facts, replaced))) return failure();
-      if (keepReplaced(replaced)) continue;
+      if (keepInBuffers(replaced)) continue;
       FailureOr<std::vector<Variant>> variants = assignCovers(*facts, target, options);
       if (failed(variants)) {
         if (!carryUnheld()) return failure();
@@ -43,7 +43,7 @@ public:
         return success();
       }
       result.erase();
-      if (!keepReplaced(facts->late) && !carryUnheld()) return failure();
+      if (!keepInBuffers(facts->late) && !carryUnheld()) return failure();
     }
   }
 
@@ -59,10 +59,9 @@ private:
     return !loops.empty();
   }
 
-  bool keepReplaced(const llvm::SetVector<Operation *> &reads) {
-    for (Operation *read : reads)
-      keepInBuffer(cast<kir::ReadOp>(read));
-    return !reads.empty();
+  bool keepInBuffers(const llvm::SetVector<Value> &values) {
+    llvm::for_each(values, keepInBuffer);
+    return !values.empty();
   }
 
   bool carryUnheld() {

@@ -82,17 +82,17 @@ LogicalResult emitReplaced(ReadOp read, Operation *by) {
   return error;
 }
 
-LogicalResult findReplaced(Facts &facts, llvm::SetVector<Operation *> &found) {
+LogicalResult findReplaced(Facts &facts, llvm::SetVector<Value> &found) {
   for (auto &effect : facts.effects) {
     DemandSet used = usedBy(facts, *effect);
     for (const Walk &walk : walksOf(facts, *effect))
       for (const Demand &demand : used.order) {
-        if (found.contains(demand.first.getDefiningOp())) continue;
+        if (found.contains(demand.first)) continue;
         Effect *writer = replacedBy(facts, demand, walk);
         if (!writer) continue;
         auto read = demand.first.getDefiningOp<ReadOp>();
-        if (!canKeep(facts, read)) return emitReplaced(read, writer->op);
-        found.insert(read);
+        if (!canKeep(facts, read.getResult())) return emitReplaced(read, writer->op);
+        found.insert(read.getResult());
       }
   }
   return success();
@@ -141,24 +141,25 @@ private:
 } // namespace
 
 // It goes to a buffer as soon as it is there: another one would not be in time either.
-static bool isKept(ReadOp read) {
-  if (!read->hasOneUse()) return false;
-  auto write = dyn_cast<WriteOp>(*read->user_begin());
-  if (!write || write->getBlock() != read->getBlock() || !write.getView().getDefiningOp()) return false;
-  for (Operation *between = read->getNextNode(); between != write; between = between->getNextNode())
+static bool isKept(Value value) {
+  if (!value.hasOneUse()) return false;
+  Operation *op = value.getDefiningOp();
+  auto write = dyn_cast<WriteOp>(*value.user_begin());
+  if (!write || write->getBlock() != op->getBlock() || !write.getView().getDefiningOp()) return false;
+  for (Operation *between = op->getNextNode(); between != write; between = between->getNextNode())
     if (isLeafEffect(between) || holdsEffects(between)) return false;
   return true;
 }
 
-bool canKeep(Facts &facts, ReadOp read) { return !isKept(read) && canHold(facts, read.getType(), read); }
+bool canKeep(Facts &facts, Value value) { return !isKept(value) && canHold(facts, value.getType(), value.getDefiningOp()); }
 
-void keepInBuffer(ReadOp read) {
-  OpBuilder builder(read->getContext());
-  builder.setInsertionPointAfter(read);
-  Buffer buffer(builder, read.getLoc(), "snapshot", read.getType());
-  Operation *copy = buffer.write(builder, read.getResult());
-  Value kept = buffer.read(builder, read.getLoc());
-  read.getResult().replaceAllUsesExcept(kept, copy);
+void keepInBuffer(Value value) {
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  Buffer buffer(builder, value.getLoc(), "snapshot", value.getType());
+  Operation *copy = buffer.write(builder, value);
+  Value kept = buffer.read(builder, value.getLoc());
+  value.replaceAllUsesExcept(kept, copy);
 }
 
 void walkInOrder(Operation *loop) {

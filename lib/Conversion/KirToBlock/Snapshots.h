@@ -1,4 +1,4 @@
-// Reads whose elements are replaced before they are used, carries that an instance cannot hold, and the buffers that keep both.
+// Values that are not there any more when they are used, carries that an instance cannot hold, and the buffers that keep both.
 #ifndef INTENT_LIB_CONVERSION_KIRTOBLOCK_SNAPSHOTS_H
 #define INTENT_LIB_CONVERSION_KIRTOBLOCK_SNAPSHOTS_H
 
@@ -11,13 +11,13 @@ mlir::LogicalResult emitReplaced(kir::ReadOp read, mlir::Operation *by);
 
 /// Finds tensor reads that a walk of an effect uses again and again while the steps of the walk replace other elements than
 /// each step's own. Failure has emitted a diagnostic: no buffer can hold one of them.
-mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Operation *> &found);
+mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Value> &found);
 
-/// True if a buffer can hold what the read gives, and none does yet.
-bool canKeep(Facts &facts, kir::ReadOp read);
+/// True if a buffer can hold the value, what a read or another effect gives, and none does yet.
+bool canKeep(Facts &facts, mlir::Value value);
 
-/// Copies what the read gives to a buffer of its own where it stands, which its users read instead.
-void keepInBuffer(kir::ReadOp read);
+/// Copies the value to a buffer of its own where it stands, which its users read instead.
+void keepInBuffer(mlir::Value value);
 
 /// Has the iterations of an unordered loop done in order, each with the buffers of the one before: for loops whose number of
 /// iterations is not known at launch, where each could not have buffers of its own.

@@ -36,8 +36,9 @@ static bool touchOwnIteration(Operation *effect, ReadOp read, Operation *loop) {
   return false;
 }
 
-// Everything that a value is computed from; a read that is the value of a write is followed to that value.
-static void walkSources(Value value, const DenseMap<Operation *, WriteOp> &forwards, llvm::function_ref<void(ReadOp)> visit) {
+// The reads, and the effects with results, that a value is computed from; a read that is the value of a write is followed to that
+// value.
+static void walkSources(Value value, const DenseMap<Operation *, WriteOp> &forwards, llvm::function_ref<void(Operation *)> visit) {
   llvm::SetVector<Value> work;
   work.insert(value);
   for (size_t i = 0; i < work.size(); ++i) {
@@ -49,10 +50,9 @@ static void walkSources(Value value, const DenseMap<Operation *, WriteOp> &forwa
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         work.insert(operand);
-      auto read = dyn_cast<ReadOp>(inner);
-      if (!read) return;
-      if (WriteOp write = forwards.lookup(read)) work.insert(write.getValue());
-      else visit(read);
+      WriteOp write = isa<ReadOp>(inner) ? forwards.lookup(inner) : nullptr;
+      if (write) work.insert(write.getValue());
+      else if (isa<ReadOp>(inner) || isLeafEffect(inner)) visit(inner);
     });
   }
 }
@@ -94,9 +94,11 @@ void Facts::findVersions() {
     if (whole && !parts) forwards[read] = whole;
     else if (any) versionLoops[read] = changed;
   }
-  // What a written value was computed from may be replaced before it is read back: then memory has it. An update in place
-  // of just what the value was computed from is ordered lane by lane.
-  auto isReplacedLater = [&](ReadOp read, WriteOp write) {
+  // What a written value was computed from may be replaced before it is read back, and what effects give at points of theirs is
+  // there only then: memory has it. An update in place of just what the value was computed from is ordered lane by lane.
+  auto isGoneLater = [&](Operation *source, WriteOp write) {
+    auto read = dyn_cast<ReadOp>(source);
+    if (!read) return llvm::any_of(source->getResultTypes(), llvm::IsaPred<KirTensorType>);
     return llvm::any_of(writes, [&](Operation *op) {
       if (viewOf(op) != read.getView() || (order(op) < order(read) && !commonLoop(op, read))) return false;
       return op != write || !llvm::equal(write.getIndices(), read.getIndices());
@@ -107,9 +109,9 @@ void Facts::findVersions() {
     for (ReadOp read : reads) {
       WriteOp write = forwards.lookup(read);
       if (!write) continue;
-      bool replaced = false;
-      walkSources(write.getValue(), forwards, [&](ReadOp source) { replaced |= isReplacedLater(source, write); });
-      if (!replaced) continue;
+      bool gone = false;
+      walkSources(write.getValue(), forwards, [&](Operation *source) { gone |= isGoneLater(source, write); });
+      if (!gone) continue;
       forwards.erase(read);
       versionLoops[read] = changedIn[read];
       again = true;

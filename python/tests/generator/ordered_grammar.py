@@ -279,6 +279,22 @@ class Draw:
         self.bind(name, ())
         return Step(f"{name} = {text}", terms)
 
+    def atomics(self):
+        """Every element of an axis, each once, and what they held."""
+        holders = [h for h in self.writable() if h.access == "inout"]
+        if self.level or not holders:
+            return None
+        holder = self.target(holders)
+        axis = self.rng.choice(holder.axes)
+        members = self.rng.choice((f"I.indices(I.domain({axis}))", f"rev_{axis}", f"p_{axis}[:]"))
+        places = [self.place(other) for other in holder.axes if other != axis]
+        indices = "".join(f"{members}, " if other == axis else "{}, " for other in holder.axes)
+        step = Step("", [*places, self.value((axis,))])
+        name = self.fresh("t")
+        step.form = f"{name} = I.atomic.{self.rng.choice(('add', 'max', 'min', 'xor', 'exchange'))}({holder.name}, ({indices}), {{}})"
+        self.bind(name, (axis,))
+        return step
+
     def scatter(self):
         holders = [h for h in self.writable() if h.access == "inout" and len(h.axes) == 1]
         if self.level or not holders:
@@ -353,7 +369,7 @@ class Draw:
 
     def block(self, least, most, always=()):
         """Steps, the last of them one that writes where `always` says so."""
-        plain = (self.name, self.name, self.rename, self.write, self.write, self.write, self.write, self.permuted, self.output, self.atomic, self.atomic, self.scatter)
+        plain = (self.name, self.name, self.rename, self.write, self.write, self.write, self.write, self.permuted, self.output, self.atomic, self.atomics, self.scatter)
         nested = (self.repeat, self.repeat, self.parallel, self.parallel, self.branch, self.count, self.buffer)
         steps = []
         for _ in range(self.rng.randint(least, most)):

@@ -17,8 +17,7 @@ TIMEOUT, PATIENCE = 60.0, 600.0
 LIFE = 150
 
 
-def _serve(connection, family):
-    folder = tempfile.mkdtemp(prefix="intent-programs")
+def _serve(connection, family, folder):
     os.environ["INTENT_CACHE_DIR"] = os.path.join(folder, "cache")
     # What a worker prints (a compiler's own notes, an interpreter's warnings) is not the report.
     quiet = os.open(os.devnull, os.O_WRONLY)
@@ -33,14 +32,13 @@ def _serve(connection, family):
             connection.send(outcome)
     except (EOFError, OSError):
         pass
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Worker:
     def __init__(self, context, family):
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, family), daemon=True)
+        self.folder = tempfile.mkdtemp(prefix="intent-programs")  # removed by `stop`: a worker that is killed could not
+        self.process = context.Process(target=_serve, args=(theirs, family, self.folder), daemon=True)
         self.process.start()
         theirs.close()
         self.key, self.started, self.used, self.left = None, None, None, LIFE
@@ -67,6 +65,7 @@ class _Worker:
             self.process.kill()
         self.process.join()
         self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Pool:
