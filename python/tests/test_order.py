@@ -366,10 +366,10 @@ def test_a_carry_of_any_length():
 
 @intent.kernel
 def of_a_length_in_memory(m: I.In[I.i32, (1,)], x: I.InOut[I.f32, ("N",)]):
-    n = I.cast(m[0], I.index)
-    old = x[I.domain(n)]
+    N, n = x.shape[0], I.cast(m[0], I.index)
+    old = x[I.indices(I.domain(n)) % N]
     for i in range(n):
-        x[n - 1 - i] = old[i]
+        x[i % N] = old[n - 1 - i]
 
 
 def test_no_buffer_can_keep():

@@ -18,7 +18,7 @@ def buffer_of_data(n: I.In[I.i32, (1,)], y: I.Out[I.f32, (1,)]):
 
 
 @pytest.mark.parametrize("target", ["host", "triton:sm_90"])
-@pytest.mark.parametrize("kernel, message", [(buffer_of_data, "a buffer's extent")])
+@pytest.mark.parametrize("kernel, message", [(buffer_of_data, "bounds the extent of this buffer")])
 def test_refused(kernel, message, target):
     with pytest.raises(intent.TargetError, match=message) as error:
         intent.generate(kernel, target)

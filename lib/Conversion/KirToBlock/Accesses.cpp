@@ -50,7 +50,8 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
     result.coordinates.push_back(*real);
     if (!facts.checked && failed(guard(at, *real, extent, result.valid, loc))) return failure(); // else the backend reports it
     if (!view.getDefiningOp() || facts.isLaunchVisible(extent)) continue;
-    FailureOr<Real> bound = realiseIndex(facts.index.extent(*facts.launchBound(extent)), loc); // of the memory that the launch gave
+    FailureOr<Real> bound =
+        realiseIndex(facts.index.extent(*facts.launchBound(extent, view.getDefiningOp())), loc); // of the memory that the launch gave
     if (failed(bound)) return failure();
     result.valid.push_back(compare(ComparePredicate::Lt, *real, *bound, loc));
   }

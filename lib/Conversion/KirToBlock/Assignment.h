@@ -18,7 +18,7 @@ private:
   // Variants.cpp
   std::vector<GroupFacts> findGroups();
   std::vector<Variant> chooseVariants();
-  bool findUnheld();
+  mlir::LogicalResult refuse();
   bool splitWide(std::vector<GroupFacts> &wide);
   block::ExprAttr tileRagged(std::vector<GroupFacts> &ragged);
   block::ExprAttr serialGuard(const GroupFacts &group);

@@ -155,17 +155,80 @@ bool Facts::isWithin(const Index *coordinate, ExtentAttr extent) {
   return b && size && nonNegative(b->first) && nonNegative(*size - ExtentAttr::constant(index.context, 1) - b->second);
 }
 
-std::optional<ExtentAttr> Facts::launchBound(ExtentAttr extent) {
+//===- extents at launch -------------------------------------------------------------------------------===//
+
+// How many members an axis can have if the coordinate, which varies along it, lies within the extent for each of them.
+static std::optional<ExtentAttr> membersWithin(IndexContext &index, const Index *coordinate, AxisId axis, ExtentAttr extent) {
+  if (index.coefficientOf(coordinate, axis).value_or(0) != 0) return extent; // another element for each
+  auto varies = [&](const Index *node) {
+    bool found = false;
+    forEachAxis(node, [&](AxisId id) { found |= id == axis; });
+    return found;
+  };
+  if (coordinate->kind == Index::Linear) {
+    SmallVector<const Index *> terms(llvm::make_filter_range(coordinate->operands, varies));
+    return terms.size() == 1 ? membersWithin(index, terms[0], axis, extent) : std::nullopt;
+  }
+  if (coordinate->kind != Index::FloorDiv || varies(coordinate->operands[1])) return std::nullopt;
+  const Index *divisor = coordinate->operands[1];
+  std::optional<ExtentAttr> size;
+  if (divisor->kind == Index::Constant && divisor->constant > 0) size = ExtentAttr::constant(index.context, divisor->constant);
+  if (divisor->kind == Index::Extent) size = ExtentAttr::atom(index.context, cast<StringAttr>(divisor->extent).getValue());
+  return size ? membersWithin(index, coordinate->operands[0], axis, extent * *size) : std::nullopt;
+}
+
+// To access an element outside its view is the author's error, so the members of an axis along which accesses move are no more
+// than the view has elements there.
+void Facts::findMembersInViews() {
+  DenseMap<Attribute, AxisId> unsized; // an axis of each extent that the launch does not know
+  for (AxisId id = 0; id < axes.size(); ++id)
+    if (!isLaunchVisible(axes[id].extent)) unsized.try_emplace(axes[id].extent, id);
+  if (unsized.empty()) return;
+  kernel.walk([&](Operation *op) {
+    auto read = dyn_cast<ReadOp>(op);
+    if (!(read && !read.getValid()) && !isLeafEffect(op)) return;
+    for (auto [item, extent] : llvm::zip_equal(indicesOf(op), shapeOf(viewOf(op).getType()))) {
+      if (!isLaunchVisible(extent)) continue;
+      auto note = [&](ExtentAttr members, ExtentAttr bound) {
+        if (!isLaunchVisible(members) && isLaunchVisible(bound)) inViews[members].push_back({bound, op});
+      };
+      if (auto domain = dyn_cast<DomainType>(item.getType())) {
+        note(domain.getExtent(), extent);
+        continue;
+      }
+      Coordinates at; // the first members of what the launch knows
+      for (ExtentAttr own : shapeOf(item.getType())) {
+        auto axis = unsized.find(own);
+        at.push_back(axis == unsized.end() ? index.constant(0) : index.axis(axis->second));
+      }
+      const Index *coordinate = elementType(item.getType()).isIndex() ? indexOf(item, at) : index.leaf(item, at);
+      llvm::SetVector<AxisId> along;
+      forEachAxis(coordinate, [&](AxisId id) { along.insert(id); });
+      for (AxisId id : along)
+        if (std::optional<ExtentAttr> bound = membersWithin(index, coordinate, id, extent)) note(axes[id].extent, *bound);
+    }
+  });
+}
+
+std::optional<ExtentAttr> Facts::launchBound(ExtentAttr extent, Operation *place) {
   if (isLaunchVisible(extent)) return extent;
-  if (ExtentAttr source = cutFrom.lookup(extent)) return launchBound(source);
+  if (ExtentAttr source = cutFrom.lookup(extent)) return launchBound(source, place);
+  for (const InView &in : inViews.lookup(extent)) { // that is reached where the place is
+    Operation *scope = in.access->getParentOp();
+    while (scope != kernel && scope->isProperAncestor(place))
+      scope = scope->getParentOp();
+    if (scope == kernel) return in.bound;
+  }
   // A polynomial of loop coordinates, whose ranges are known.
   const Index *value = index.constant(0);
   for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
     const Index *product = index.constant(coefficient);
     for (Attribute atom : monomial) {
       StringRef name = cast<StringAttr>(atom).getValue();
-      Value known = atomValue(name);
-      product = index.mul(product, known ? indexOf(known) : index.extent(ExtentAttr::atom(index.context, name)));
+      ExtentAttr own = ExtentAttr::atom(index.context, name);
+      std::optional<ExtentAttr> bound = own != extent && coefficient > 0 && monomial.size() == 1 ? launchBound(own, place) : std::nullopt;
+      Value known = bound ? nullptr : atomValue(name);
+      product = index.mul(product, known ? indexOf(known) : index.extent(bound.value_or(own)));
     }
     value = index.add(value, product);
   }

@@ -121,7 +121,7 @@ private:
 
   mlir::Value memoryOf(mlir::Value view);
   mlir::Value workspace(const llvm::Twine &name, mlir::Type element, llvm::ArrayRef<block::ExprAttr> shape, bool zeroed);
-  std::optional<block::ExprAttr> workspaceExtent(AxisId id);
+  std::optional<block::ExprAttr> workspaceExtent(AxisId id, const Demand &demand);
   mlir::FailureOr<Real> conjunction(llvm::ArrayRef<Condition> conditions, mlir::Location loc);
 
   /// An access's coordinates and active set over the result's axes.
@@ -186,10 +186,11 @@ private:
   Running *findCarried(const Demand &demand);
   bool canJoin(const Demand &demand, llvm::ArrayRef<AxisId> classes, llvm::ArrayRef<Demand> chosen);
   bool awaitsUnderway(const Demand &demand);
+  std::optional<llvm::SmallVector<Demand>> readBefore(Effect *effect, llvm::ArrayRef<Effect *> batch);
   bool awaitsEffects(const Demand &demand);
   bool isWritten(const Demand &demand, llvm::ArrayRef<Effect *> effects, bool later);
   kir::ReadOp replacedBelow(const Demand &demand, llvm::ArrayRef<Effect *> batch);
-  bool canWalk(const AxisSet &classes);
+  bool canWalk(const Demand &demand);
   mlir::LogicalResult keepWholeRead(kir::ReadOp read, Effect *by);
   bool readsView(const Demand &demand, mlir::Value view);
   bool isFirstTraversal(const Demand &demand, llvm::ArrayRef<AxisId> classes);

@@ -228,7 +228,7 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
         });
       });
       if (!replaced) continue;
-      if (!canWalk(free)) return keepWholeRead(read, batch[0]);
+      if (!canWalk(demand)) return keepWholeRead(read, batch[0]);
       SmallVector<AxisId> classes;
       if (failed(keep(demand, whole, classes))) return failure();
     }
@@ -236,16 +236,17 @@ LogicalResult Construction::keepReplaced(ArrayRef<Effect *> batch, ArrayRef<Axis
   return success();
 }
 
-// A value over these classes can be there before a traversal: none of them belongs to passes that are still to come, or is as
+// A value can be there before a traversal: none of the classes that it varies over belongs to passes that are still to come, or is as
 // long as a position says that is still to come.
-bool Construction::canWalk(const AxisSet &classes) {
+bool Construction::canWalk(const Demand &demand) {
+  const AxisSet &classes = facts.freeAxes(demand);
   return llvm::all_of(classes, [&](AxisId id) {
     if (lookup(id)) return true;
     auto isThere = [&](AxisId other) { return lookup(other) || llvm::is_contained(classes, other); };
     if (!llvm::all_of(facts.freeAxes(facts.index.extent(facts.axis(id).extent)), isThere)) return false;
     auto cover = group.covers.find(id);
     bool walked = cover != group.covers.end() && !cover->second.slice && facts.axis(id).kind != Axis::Ordered && !facts.isPass(id);
-    return walked && workspaceExtent(id);
+    return walked && workspaceExtent(id, demand);
   });
 }
 
@@ -286,7 +287,7 @@ LogicalResult Construction::keepReplayed(ArrayRef<Effect *> batch, ArrayRef<Axis
     };
     bool replayed = finished && llvm::any_of(loops, again);
     kir::ReadOp replaced = replayed ? replacedBelow(demand, batch) : nullptr;
-    bool keepable = reduction && canWalk(free);
+    bool keepable = reduction && canWalk(demand);
     if (replaced && !keepable) return keepWholeRead(replaced, batch[0]);
     bool cheap = llvm::none_of(loops, [&](AxisId id) { return again(id) && !isPointExtent(facts, id); });
     if (!keepable || !replayed || (!replaced && (cheap || awaitsEffects(demand)))) {

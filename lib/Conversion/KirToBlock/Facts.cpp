@@ -404,6 +404,7 @@ LogicalResult Facts::analyse() {
   for (auto &effect : effects)
     collectRoots(*effect);
   findImages();
+  findMembersInViews();
   return success();
 }
 

@@ -183,8 +183,9 @@ public:
   block::ExprAttr launchExpr(const Index *node);
   block::ExprAttr launchExpr(mlir::Value scalar);
   bool isLaunchVisible(kir::ExtentAttr extent) { return static_cast<bool>(launchExpr(extent)); }
-  /// A launch-visible extent that is no smaller: of what a subregion is cut from.
-  std::optional<kir::ExtentAttr> launchBound(kir::ExtentAttr extent);
+  /// A launch-visible extent that is no smaller wherever `place` is reached: of what a subregion is cut from, of the loops that
+  /// it depends on, or of a view that has an element for each member.
+  std::optional<kir::ExtentAttr> launchBound(kir::ExtentAttr extent, mlir::Operation *place);
   /// True if the coordinate provably lies in [0, extent).
   bool isWithin(const Index *coordinate, kir::ExtentAttr extent);
   /// True if two accesses of one view provably touch no common element: some axis has separate ranges. `isFixed`: axes that
@@ -231,6 +232,7 @@ private:
   std::optional<std::pair<AxisId, AxisId>> samePace(const Index *a, const Index *b);
   void formClasses();
   void forget();
+  void findMembersInViews();
   std::optional<kir::ExtentAttr> expanded(kir::ExtentAttr extent, llvm::function_ref<bool(const Index *)> isSame);
   std::optional<std::pair<kir::ExtentAttr, kir::ExtentAttr>> bounds(const Index *index, llvm::function_ref<bool(const Index *)> isSame);
 
@@ -250,6 +252,11 @@ private:
   llvm::StringMap<mlir::Value> atoms;
   llvm::StringMap<mlir::Operation *> slices;
   llvm::DenseMap<mlir::Attribute, kir::ExtentAttr> cutFrom; // the extent of a subregion -> that of its source
+  struct InView {
+    kir::ExtentAttr bound;
+    mlir::Operation *access;
+  };
+  llvm::DenseMap<mlir::Attribute, llvm::SmallVector<InView>> inViews; // an extent that only data knows -> accesses that bound it
   AxisId slot = 0;
   llvm::DenseMap<mlir::Operation *, kir::WriteOp> forwards;                             // read -> the whole write it sees
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> versionLoops; // read -> loops that change its view

@@ -271,7 +271,7 @@ FailureOr<Construction::Slots> Construction::storePartial(const Demand &demand, 
   SmallVector<AxisId> unbound;
   for (AxisId id : facts.freeAxes(demand)) {
     slots.classes.push_back(id);
-    shape.push_back(*workspaceExtent(id));
+    shape.push_back(*workspaceExtent(id, demand));
     if (!lookup(id)) unbound.push_back(id);
   }
   slots.memory = workspace("slots", kir::elementType(demand.first.getType()), shape, /*zeroed=*/false);

@@ -53,7 +53,8 @@ private:
     llvm::SetVector<Operation *> loops;
     kernel.walk([&](kir::BufferOp buffer) {
       for (auto loop = buffer->getParentOfType<kir::ParallelOp>(); loop; loop = loop->getParentOfType<kir::ParallelOp>())
-        if (llvm::any_of(facts->axesOf(loop), [&](AxisId id) { return !facts->launchBound(facts->axis(id).extent); })) loops.insert(loop);
+        if (llvm::any_of(facts->axesOf(loop), [&](AxisId id) { return !facts->launchBound(facts->axis(id).extent, buffer); }))
+          loops.insert(loop);
     });
     llvm::for_each(loops, walkInOrder);
     return !loops.empty();

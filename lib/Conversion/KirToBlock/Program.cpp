@@ -230,8 +230,9 @@ LogicalResult Construction::makeBuffers() {
     SmallVector<kir::ExtentAttr> extents = llvm::map_to_vector(facts.privateAxes(view), [&](AxisId id) { return facts.axis(id).extent; });
     llvm::append_range(extents, kir::shapeOf(view.getType()));
     for (kir::ExtentAttr extent : extents) {
-      std::optional<kir::ExtentAttr> bound = facts.launchBound(extent);
-      if (!bound) return emitError(view.getLoc(), "shared gpu: a buffer's extent is not known at launch");
+      std::optional<kir::ExtentAttr> bound = facts.launchBound(extent, view.getDefiningOp());
+      if (!bound)
+        return emitError(view.getLoc(), "shared gpu: neither the launch nor an access of a view bounds the extent of this buffer");
       shape.push_back(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), zero}));
     }
     std::string name = "buffer";

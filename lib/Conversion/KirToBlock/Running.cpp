@@ -339,12 +339,18 @@ Value Construction::inRange(Value lane, AxisId id, Location loc) {
   return binary(BinaryKind::Maximum, binary(BinaryKind::Minimum, at, last, loc), indexConstant(0, loc), loc).value;
 }
 
-std::optional<ExprAttr> Construction::workspaceExtent(AxisId id) {
+// Where the author's program has the value.
+static Operation *placeOf(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  return op ? op : cast<BlockArgument>(demand.first).getOwner()->getParentOp();
+}
+
+std::optional<ExprAttr> Construction::workspaceExtent(AxisId id, const Demand &demand) {
   if (facts.isLaunchVisible(facts.axis(id).extent))
     return ExprAttr::apply(ExprKind::Max, {facts.launchExpr(facts.axis(id).extent), ExprAttr::constant(builder.getContext(), 0)});
   const Cover &cover = group.covers.at(id);
   if (cover.slice) return cover.lanes;
-  std::optional<kir::ExtentAttr> bound = facts.launchBound(facts.axis(id).extent);
+  std::optional<kir::ExtentAttr> bound = facts.launchBound(facts.axis(id).extent, placeOf(demand));
   return bound ? std::optional(ExprAttr::apply(ExprKind::Max, {facts.launchExpr(*bound), ExprAttr::constant(builder.getContext(), 0)}))
                : std::nullopt;
 }
@@ -420,8 +426,9 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
     shape.push_back(count);
   for (AxisId id : facts.freeAxes(own)) {
     if (facts.axis(id).kind == Axis::Ordered || facts.isPass(id)) continue; // a later pass may overwrite
-    std::optional<ExprAttr> extent = workspaceExtent(id);
-    if (!extent) return emitError(loc, "shared gpu: a value of an extent that the launch does not know would have to be kept");
+    std::optional<ExprAttr> extent = workspaceExtent(id, own);
+    if (!extent)
+      return emitError(loc, "shared gpu: this would have to be kept, and neither the launch nor an access of a view bounds its extent");
     classes.push_back(id);
     shape.push_back(*extent);
   }
@@ -441,7 +448,7 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
         FailureOr<Real> real = realiseIndex(facts.position(id), loc);
         if (failed(real)) return failure();
         at.coordinates.push_back(*real);
-        std::optional<kir::ExtentAttr> bound = facts.launchBound(facts.axis(id).extent);
+        std::optional<kir::ExtentAttr> bound = facts.launchBound(facts.axis(id).extent, placeOf(own));
         if (!bound || *bound == facts.axis(id).extent) continue; // a subregion outside its source must not write elsewhere
         FailureOr<Real> size = realiseIndex(facts.index.extent(*bound), loc);
         if (failed(size)) return failure();

@@ -67,6 +67,32 @@ LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batc
   return success();
 }
 
+// The values below an effect of the batch that read what the batch replaces and are the same in all its points: they are there
+// before it. Nothing if other values read that, too.
+std::optional<SmallVector<Demand>> Construction::readBefore(Effect *effect, ArrayRef<Effect *> batch) {
+  SmallVector<Demand> before, stack(rootsOf(effect));
+  DemandSet seen;
+  while (!stack.empty()) {
+    Demand demand = stack.pop_back_val();
+    if (!seen.insert(demand)) continue;
+    DemandSet below;
+    facts.reach(demand, below);
+    if (llvm::none_of(below.order, [&](const Demand &d) { return isWritten(d, batch, /*later=*/true); })) continue;
+    bool fresh = llvm::any_of(below.order, [&](const Demand &d) {
+      Operation *op = d.first.getDefiningOp();
+      auto gives = [&](Effect *other) { return op && isEffect(op) && other->op->isAncestor(op); };
+      return llvm::any_of(batch, gives) || isWritten(d, batch, /*later=*/false);
+    });
+    if (!fresh && allBound(facts.freeAxes(demand))) {
+      before.push_back(demand);
+      continue;
+    }
+    if (isWritten(demand, batch, /*later=*/true)) return std::nullopt;
+    llvm::append_range(stack, facts.children(demand));
+  }
+  return before;
+}
+
 // Effects of one `I.parallel` of which one uses what another gives are done iteration by iteration, as the author wrote
 // them, where the parallel axes are still to be walked.
 SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *> remaining) {
@@ -135,7 +161,7 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
         if (!llvm::all_of(all, isStore))
           for (Effect *member : all)
             for (Effect *writer : all)
-              joins &= member == writer || !readsOld(member, {writer});
+              joins &= member == writer || readBefore(member, {writer});
         // Scans in two directions are walked twice rather than kept, where nothing replaces what the second walk reads.
         bool apart = llvm::any_of(batch, [&](Effect *member) { return walkApart(other, member, unbound); });
         if (apart && !readsOld(other, batch) && llvm::none_of(batch, [&](Effect *m) { return readsOld(m, other); })) joins = false;
@@ -172,6 +198,10 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
     llvm::append_range(open, batch);
     for (const Demand &demand : waiting)
       if (failed(secure(demand, batch, open))) return failure();
+    if (!iterations && batch[0]->isLeaf() && !llvm::all_of(batch, isStore))
+      for (Effect *effect : batch)
+        for (const Demand &demand : readBefore(effect, batch).value_or(SmallVector<Demand>()))
+          if (failed(realise(demand))) return failure();
     Effect *first = batch[0];
     auto done = [&] { llvm::erase_if(ahead, [&](Effect *effect) { return llvm::is_contained(batch, effect); }); };
     if (iterations) {

@@ -104,7 +104,7 @@ LogicalResult findReplaced(Facts &facts, llvm::SetVector<Value> &found) {
 static bool canHold(Facts &facts, Type type, Operation *place) {
   for (Operation *scope = place->getParentOp(); !isa<KernelOp>(scope); scope = scope->getParentOp())
     if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(scope)) return false;
-  return llvm::all_of(shapeOf(type), [&](ExtentAttr extent) { return facts.launchBound(extent).has_value(); });
+  return llvm::all_of(shapeOf(type), [&](ExtentAttr extent) { return facts.launchBound(extent, place).has_value(); });
 }
 
 namespace {

@@ -233,16 +233,24 @@ std::vector<Variant> Assignment::chooseVariants() {
   return variants;
 }
 
-// Loops that buffers can carry the tensors of, where no instance can hold them.
-bool Assignment::findUnheld() {
+// No variant will do. Loops may carry tensors that no instance can hold: buffers carry these, where there can be some.
+LogicalResult Assignment::refuse() {
+  llvm::SetVector<Operation *> loops;
   for (const GroupFacts &g : groups)
     facts.kernel.walk([&](Operation *loop) {
-      if (!Carries::has(loop) || !canCarry(facts, loop)) return;
+      if (!Carries::has(loop)) return;
       for (unsigned i = 0; i < Carries(loop).size(); ++i)
         for (AxisId id : facts.carryAxes(loop, i))
-          if (g.complete.contains(facts.find(id)) && !isResident(g, facts.find(id))) facts.unheld.insert(loop);
+          if (AxisId c = facts.find(id); g.complete.contains(c)) loops.insert(loop);
     });
-  return !facts.unheld.empty();
+  for (Operation *loop : loops)
+    if (canCarry(facts, loop)) facts.unheld.insert(loop);
+  if (!facts.unheld.empty()) return failure();
+  InFlightDiagnostic error = facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
+  for (Operation *loop : loops)
+    error.attachNote(loop->getLoc()) << "an instance would have to hold what this carries whole, or to keep it in memory; neither the "
+                                        "launch nor an access of a view bounds its extent";
+  return error;
 }
 
 FailureOr<std::vector<Variant>> Assignment::run() {
@@ -253,9 +261,7 @@ FailureOr<std::vector<Variant>> Assignment::run() {
   if (failed(readForced())) return failure();
   if (forced.empty()) {
     std::vector<Variant> variants = chooseVariants();
-    if (variants.empty() && findUnheld()) return failure();
-    if (variants.empty())
-      return facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
+    if (variants.empty()) return refuse();
     return variants;
   }
   Variant variant = makeVariant("forced", groups, llvm::any_of(groups, [](const GroupFacts &g) { return !g.complete.empty(); }));

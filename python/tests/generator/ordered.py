@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from .shrinking import descend, smaller_sizes, words
 
 INDENT = "    "
-# Parts of an axis: name -> (axis, domain).
+# Parts of an axis: name -> (axis, domain). Only data knows how long the last one is.
 REGIONS = {"lo": ("N", "I.domain(N)[0:N // 2]"), "hi": ("N", "I.domain(N)[N // 2:N]"), "ev": ("N", "I.domain(0, N, 2)"),
-           "top": ("M", "I.domain(M)[0:M // 2]"), "low": ("M", "I.domain(M)[M // 2:M]")}
+           "top": ("M", "I.domain(M)[0:M // 2]"), "low": ("M", "I.domain(M)[M // 2:M]"),
+           "few": ("N", "I.domain(I.cast(p_N[0], I.index))")}
 # Helpers of the module.
 COMBINES = {"plus": "a + b", "larger": "I.maximum(a, b)", "smaller": "I.minimum(a, b)"}
 

@@ -43,7 +43,7 @@ class Draw:
         places = [View(f"p_{axis}", "in", "i64", (axis,), "permutation") for axis in self.axes]
         self.views = [View(name, access, "i64", shape, "ints", 99.0) for name, access, shape in views] + places + [View("o", "out", "i64", (8,))]
         self.holders = [Holder(name, shape, access) for name, access, shape in views] + [Holder("w", every, "buffer")]
-        self.opening = {"lo": "", "hi": "", "ev": "", **({"top": "", "low": ""} if self.rank == 2 else {})}
+        self.opening = {"lo": "", "hi": "", "ev": "", "few": "", **({"top": "", "low": ""} if self.rank == 2 else {})}
         self.opening = {name: f"{name} = {REGIONS[name][1]}" for name in self.opening}
         for axis in self.axes:
             self.opening[f"rev_{axis}"] = f"rev_{axis} = {axis} - 1 - I.indices(I.domain({axis}))"
