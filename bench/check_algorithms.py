@@ -1,5 +1,6 @@
-"""The algorithms of python/tests/test_algorithms.py and the kernels of test_order.py, against the reference, and the cases of
-test_sharing.py, test_swaps.py, test_index_width.py, test_literals.py and test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
+"""The algorithms of python/tests/test_algorithms.py and the kernels of test_order.py, test_effect_results.py and test_data_extents.py, against the
+reference, and the cases of
+test_sharing.py, test_swaps.py, test_index_width.py, test_literals.py, test_contraction_dtypes.py and test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
 `N passed, M failed`.
@@ -15,6 +16,9 @@ sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "test
 import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
 import test_author_programs as programs  # noqa: E402
+import test_contraction_dtypes as contractions  # noqa: E402
+import test_data_extents as extents  # noqa: E402
+import test_effect_results as results  # noqa: E402
 import test_index_width as widths  # noqa: E402
 import test_literals as literals  # noqa: E402
 import test_order as order  # noqa: E402
@@ -48,18 +52,18 @@ def swapped(kernel, arguments, outputs, values, _=None):
     return all(np.array_equal(r.cpu().numpy(), wanted, equal_nan=r.is_floating_point()) for r, wanted in zip(results, values, strict=True))
 
 
-def ordered(kernel):
+def ordered(kernel, arguments):
     for n in (1, 5, 70, 250):
-        x, y = np.random.default_rng(n).integers(0, 9, (2, n))
-        wanted, moved = y.copy(), torch.from_numpy(y.copy()).cuda()
-        intent.interpret(kernel)(x, wanted)
+        wanted = arguments(n)
+        moved = [torch.from_numpy(a.copy()).cuda() for a in wanted]
+        intent.interpret(kernel)(*wanted)
         try:
-            intent.compile(kernel, "triton")(torch.from_numpy(x).cuda(), moved)
+            intent.compile(kernel, "triton")(*moved)
         except intent.CallError as error:  # more than one instance may walk
             if n <= 70 or "no variant of the program admits this call" not in str(error):
                 raise
             continue
-        if not np.array_equal(moved.cpu().numpy(), wanted):
+        if not all(np.array_equal(a.cpu().numpy(), w) for a, w in zip(moved, wanted, strict=True)):
             return False
     return True
 
@@ -84,7 +88,8 @@ def main():
     cases = [(check, *pair) for check, module in ((agrees, algorithms), (shares, sharing), (swapped, swaps), (matches, programs))
              for pair in zip(module.CASES, module.NAMES)]
     cases += [(swapped, case, case[0].function.__name__) for module in (widths, literals) for case in module.CASES]
-    cases += [(ordered, (kernel,), kernel.function.__name__) for kernel in order.KERNELS]
+    cases += [(swapped, case[1:], case[0]) for case in contractions.CASES]
+    cases += [(ordered, (kernel, module.arguments), kernel.function.__name__) for module in (order, results, extents) for kernel in module.KERNELS]
     for check, case, name in cases[share::count]:
         try:
             good = check(*case)

@@ -11,7 +11,7 @@ from compilation import REPOSITORY, SUCCESS, TARGET, compile_request, kernel_tex
 INTEGERS = ("grid_x_limit", "grid_y_limit", "grid_z_limit", "fragment_elements", "fragment_limit", "serial_elements", "finish_elements", "warp_size", "max_warps",
             "max_ctas", "shared_memory_per_block", "registers_per_block", "contract_minimum_k", "contract_minimum_k_8bit")
 BOOLEANS = ("descriptors", "power_of_two_fragments", "ordered_lanes")
-LISTS = ("element_dtypes", "contract_dtypes", "matrix_formats", "atomic_add", "atomic_max", "atomic_bitwise", "atomic_exchange", "atomic_cas", "primitives", "provider_forms")
+LISTS = ("element_dtypes", "contractions", "matrix_formats", "atomic_add", "atomic_max", "atomic_bitwise", "atomic_exchange", "atomic_cas", "primitives", "provider_forms")
 NVIDIA = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")
 AMD = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 TARGETS = [("triton", arch) for arch in NVIDIA + AMD] + [("cutile", arch) for arch in NVIDIA] + [("bangc", "mtp_372"), ("bangc", "mtp_592"), ("host", "native")]
@@ -41,7 +41,7 @@ def test_every_target_has_every_feature(provider, arch):
     assert all(type(found[name]) is int and found[name] >= 0 for name in INTEGERS)
     assert all(type(found[name]) is bool for name in BOOLEANS)
     assert all(isinstance(found[name], list) and all(isinstance(item, str) for item in found[name]) for name in LISTS)
-    assert found["fragment_elements"] == 65536 and "f32" in found["element_dtypes"] and "f32" in found["contract_dtypes"]
+    assert found["fragment_elements"] == 65536 and "f32" in found["element_dtypes"] and (found["contractions"] == ["any"] or "f32->f32" in found["contractions"])
 
 
 @pytest.mark.parametrize("arch", NVIDIA + AMD)

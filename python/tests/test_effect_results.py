@@ -1,6 +1,7 @@
 """What atomic accesses return, used by other work than what is done in step with them: it is kept where it is there.
 
-Every element is accessed once, so that the values do not depend on the order; against the reference.
+Every element is accessed once, so that the values do not depend on the order; against the reference. bench/check_algorithms.py
+runs the same kernels on a GPU.
 """
 import numpy as np
 import pytest
@@ -104,17 +105,20 @@ def a_sum_of_sums(x: I.In[I.i64, ("N",)], a: I.InOut[I.i64, (3,)], h: I.InOut[I.
     a[1] = I.reduce.sum(x[:] * before, axis=0)
 
 
+def arguments(n):
+    rng = np.random.default_rng(n)
+    return [rng.integers(0, 9, n), np.array([4, 5, 6]), rng.integers(0, 9, n)]
+
+
 @pytest.mark.parametrize("target", ["host", "host{serial_elements=4096, warp_size=32}"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_agrees_with_the_reference(kernel, target):
     for n in (1, 5, 70, 521):
-        rng = np.random.default_rng(n)
-        x, a, h = rng.integers(0, 9, n), np.array([4, 5, 6]), rng.integers(0, 9, n)
-        wanted = a.copy(), h.copy()
-        intent.interpret(kernel)(x, *wanted)
+        wanted = arguments(n)
+        intent.interpret(kernel)(*wanted)
         for check in (False, True):
-            actual = a.copy(), h.copy()
-            intent.compile(kernel, target, options=intent.CompileOptions(check=check))(x, *actual)
+            actual = arguments(n)
+            intent.compile(kernel, target, options=intent.CompileOptions(check=check))(*actual)
             for one, other in zip(actual, wanted):
                 np.testing.assert_array_equal(one, other)
 

@@ -330,11 +330,15 @@ def results_of_one_loop(x: I.In[I.i64, ("N",)], y: I.InOut[I.i64, ("N",)]):
     y[2 % N] = c
 
 
+def arguments(n):
+    rng = np.random.default_rng(n)
+    return [rng.integers(0, 9, n), rng.integers(0, 9, n)]
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_values(kernel):
     for n in (1, 2, 5, 70, 300):
-        rng = np.random.default_rng(n)
-        x, y = rng.integers(0, 9, n), rng.integers(0, 9, n)
+        x, y = arguments(n)
         wanted = y.copy()
         intent.interpret(kernel)(x, wanted)
         for target, check in (("host", False), ("host{warp_size=32, serial_elements=1000000}", False), ("host", True)):
@@ -470,8 +474,7 @@ def stores_around_an_atomic(x: I.In[I.i64, ("N",)], r: I.InOut[I.i64, ("N",)]):
 @pytest.mark.parametrize("kernel", [left_by_a_reduction, limits_in_order, rows_elsewhere, stores_around_an_atomic], ids=lambda kernel: kernel.function.__name__)
 def test_checked_too(kernel):
     for n in (1, 5, 70):
-        rng = np.random.default_rng(n)
-        x, y = rng.integers(0, 9, n), rng.integers(0, 9, n)
+        x, y = arguments(n)
         wanted = y.copy()
         intent.interpret(kernel)(x, wanted)
         for check in (False, True):

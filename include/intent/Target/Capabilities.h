@@ -19,7 +19,7 @@
 //     ordered_lanes          one instance's accesses are ordered between its lanes without a fence
 //   lists of strings
 //     element_dtypes         dtypes that views and values may have
-//     contract_dtypes        operand dtypes of a contraction
+//     contractions           dtypes of contractions with a native form, operands->accumulator, or "any"
 //     matrix_formats         element formats of a scaled contraction
 //     atomic_add atomic_max atomic_bitwise atomic_exchange atomic_cas   dtypes of each atomic operation
 //     primitives             structured operations with a native form
@@ -50,6 +50,9 @@ bool hasFeature(block::TargetAttr target, llvm::StringRef feature);
 
 /// Whether a list feature names `item`. A target text that leaves the feature out allows everything.
 bool featureAllows(block::TargetAttr target, llvm::StringRef feature, llvm::StringRef item);
+
+/// Whether contractions of these dtypes have a native form on the target; others are products and sums.
+bool hasContraction(block::TargetAttr target, mlir::Type operands, mlir::Type accumulator);
 
 /// The architectures of a provider whose built-in description has `item` in the list feature: the targets that an
 /// error can offer instead.

@@ -215,7 +215,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   auto walksPoints = [&](AxisId id) {
     if (g.running.contains(id)) return g.isUniform(id);
     return g.ordered.contains(id) || g.isUniform(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
-           ((outerAxes.contains(id) || g.matrices.contains(id)) && !g.complete.contains(id));
+           ((outerAxes.contains(id) || g.matrices.contains(id) || g.outer.contains(id)) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
   auto besideDense = [&](AxisId id) {

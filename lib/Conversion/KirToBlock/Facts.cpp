@@ -123,6 +123,11 @@ void Facts::createAxes() {
   });
 }
 
+bool Facts::isNative(ContractOp op) const {
+  block::TargetAttr target = targetOf(op);
+  return !target || hasContraction(target, elementType(op.getLhs().getType()), elementType(op.getType()));
+}
+
 //===- effects -----------------------------------------------------------------------------------------===//
 
 SmallVector<Condition> conditionsAround(Operation *op) {

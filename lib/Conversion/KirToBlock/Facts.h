@@ -205,6 +205,9 @@ public:
   /// What a demand of a read accesses.
   Access accessOf(const Demand &read, Effect *effect = nullptr);
 
+  /// True if the target has the contraction; others are products and sums, for which one member of the reduced axis is enough.
+  bool isNative(kir::ContractOp op) const;
+
   kir::KernelOp kernel;
   IndexContext index;
   /// What construction found gone before it could be used: reads that are replaced, and results of effects that other work needs

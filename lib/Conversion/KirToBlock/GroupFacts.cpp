@@ -61,6 +61,9 @@ static void findContractionLanes(Facts &facts, GroupFacts &group) {
       group.rhsFree = n;
     }
     lanesOfAny.append({m, n});
+    if (!facts.isNative(contract))
+      for (AxisId id : facts.axesOf(contract))
+        group.outer.insert(facts.find(id));
     for (AxisId id : facts.axesOf(contract))
       lanesOfAny.push_back(facts.find(id));
     for (const AxisSet &free : {left, right})

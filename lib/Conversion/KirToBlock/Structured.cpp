@@ -265,7 +265,8 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
     return free;
   };
   SmallVector<AxisId, 4> left = freeOf(lhs), right = freeOf(rhs);
-  bool matrix = lanes.size() == 1 && left.size() == 1 && right.size() == 1 && left != right && lhs.axes.size() == 2 && rhs.axes.size() == 2;
+  bool matrix = facts.isNative(op) && lanes.size() == 1 && left.size() == 1 && right.size() == 1 && left != right && lhs.axes.size() == 2 &&
+                rhs.axes.size() == 2;
   if (matrix) {
     AxisId m = left[0], n = right[0], k = lanes[0];
     if (group.rank(n) < group.rank(m)) { // the transposed product

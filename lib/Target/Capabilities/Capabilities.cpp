@@ -1,6 +1,8 @@
 // The built-in target descriptions: one table of hardware, one of providers, one of features.
 #include "intent/Target/Capabilities.h"
 
+#include "intent/IR/Language.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -22,12 +24,16 @@ constexpr StringLiteral dtypesNoF8[] = {"bool", "index", "i8", "i16", "i32", "i6
 constexpr StringLiteral dtypesMlu370[] = {"bool", "index", "i8", "i16", "i32", "u8", "u16", "u32", "f16", "f32"};
 constexpr StringLiteral dtypesMlu590[] = {"bool", "index", "i8", "i16", "i32", "u8", "u16", "u32", "f16", "bf16", "f32"};
 
-constexpr StringLiteral contractPlain[] = {"f16", "bf16", "f32", "f64", "i8"};
-constexpr StringLiteral contractF8[] = {"f16", "bf16", "f32", "f64", "i8", "f8e4m3fn", "f8e5m2"};
-constexpr StringLiteral contractNoF64[] = {"f16", "bf16", "f32", "i8"};
-constexpr StringLiteral contractRdna4[] = {"f16", "bf16", "f32", "i8", "f8e4m3fn", "f8e5m2"};
-constexpr StringLiteral contractMlu370[] = {"f16", "f32"};
-constexpr StringLiteral contractMlu590[] = {"f16", "bf16", "f32"};
+// Operands and accumulators with a matrix unit, or a loop of the provider's that it takes for one.
+constexpr StringLiteral contractPlain[] = {"f16->f32", "f16->f16", "bf16->f32", "f32->f32", "f64->f64", "i8->i32"};
+constexpr StringLiteral contractF8[] = {"f16->f32", "f16->f16",      "bf16->f32",     "f32->f32",    "f64->f64",
+                                        "i8->i32",  "f8e4m3fn->f32", "f8e4m3fn->f16", "f8e5m2->f32", "f8e5m2->f16"};
+constexpr StringLiteral contractNoF64[] = {"f16->f32", "f16->f16", "bf16->f32", "f32->f32", "i8->i32"};
+constexpr StringLiteral contractRdna4[] = {"f16->f32",      "f16->f16",      "bf16->f32",   "f32->f32",   "i8->i32",
+                                           "f8e4m3fn->f32", "f8e4m3fn->f16", "f8e5m2->f32", "f8e5m2->f16"};
+constexpr StringLiteral contractMlu370[] = {"f16->f32", "f16->f16", "f32->f32"};
+constexpr StringLiteral contractMlu590[] = {"f16->f32", "f16->f16", "bf16->f32", "f32->f32"};
+constexpr StringLiteral contractAny[] = {"any"};
 
 // Formats that a scaled contraction takes; where the unit is missing the provider widens to bf16.
 constexpr StringLiteral formatsAll[] = {"e2m1", "e4m3", "e5m2", "bf16", "fp16"};
@@ -60,7 +66,7 @@ const Hardware hardware[] = {
     {"mtp_372", 1, 1, 655360, 0, 1, false, dtypesMlu370, contractMlu370, {}},
     {"mtp_592", 1, 1, 393216, 0, 1, false, dtypesMlu590, contractMlu590, {}},
     // The host: any dtype, fragments in cache.
-    {"native", 1, 1, unbounded, unbounded, 1, false, dtypesF8, contractF8, formatsAll},
+    {"native", 1, 1, unbounded, unbounded, 1, false, dtypesF8, contractAny, formatsAll},
 };
 
 //===- providers ---------------------------------------------------------------------------------------===//
@@ -205,7 +211,7 @@ const Feature features[] = {
     BOOLEAN("power_of_two_fragments", p.powerOfTwo),
     BOOLEAN("ordered_lanes", p.orderedLanes),
     LIST("element_dtypes", lacksF8(p, h) ? Names(dtypesNoF8) : h.elements),
-    LIST("contract_dtypes", lacksF8(p, h) ? Names(contractPlain) : h.contract),
+    LIST("contractions", lacksF8(p, h) ? Names(contractPlain) : h.contract),
     LIST("matrix_formats", h.formats),
     LIST("atomic_add", p.atomics.add),
     LIST("atomic_max", p.atomics.maximum),
@@ -324,6 +330,11 @@ bool intent::featureAllows(block::TargetAttr target, StringRef feature, StringRe
     auto text = dyn_cast<StringAttr>(a);
     return text && text.getValue() == item;
   });
+}
+
+bool intent::hasContraction(block::TargetAttr target, Type operands, Type accumulator) {
+  return featureAllows(target, "contractions", "any") ||
+         featureAllows(target, "contractions", (dtypeName(operands) + "->" + dtypeName(accumulator)).str());
 }
 
 SmallVector<StringRef> intent::architecturesWith(StringRef provider, StringRef name, StringRef item) {

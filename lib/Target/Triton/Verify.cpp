@@ -143,17 +143,11 @@ LogicalResult verifyDtype(Operation *op, Type type, StringRef feature, StringRef
 }
 
 LogicalResult verifyContract(ContractOp op) {
+  TargetAttr target = targetOf(op);
   Type element = elementType(op.getLhs().getType()), accumulator = elementType(op.getType());
-  MLIRContext *context = op.getContext();
-  bool supported =
-      llvm::StringSwitch<bool>(dtypeName(element)).Cases({"i8", "f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2"}, true).Default(false);
-  if (!supported) return surface(op) << "no contraction of " << dtypeName(element) << " operands";
-  bool fits = isa<IntegerType>(element)                       ? accumulator.isInteger(32)
-              : element.isF64()                               ? accumulator.isF64()
-              : element.isF16() || storageBytes(element) == 1 ? accumulator.isF32() || accumulator == Float16Type::get(context)
-                                                              : accumulator.isF32();
-  if (!fits) return surface(op) << "no contraction of " << dtypeName(element) << " operands into " << dtypeName(accumulator);
-  return verifyDtype(op, element, "contract_dtypes", "contraction");
+  if (!target || hasContraction(target, element, accumulator)) return success();
+  return capability(op) << "the target " << target.getArch().getValue() << " has no contraction of " << dtypeName(element)
+                        << " operands into " << dtypeName(accumulator);
 }
 
 // AMD's library has fewer functions.

@@ -65,7 +65,7 @@ block.kernel @dtype interface [] checks [] overlaps [] {
 
 // -----
 
-module attributes {block.target = #block.target<"triton", "sm_90", {}>} {
+module attributes {block.target = #block.target<"triton", "sm_90", {contractions = ["i8->i32"]}>} {
 block.kernel @operands interface [] checks [] overlaps [] {
   block.program @main privates [] parameters [] () {
     block.group size(1) {
@@ -74,7 +74,7 @@ block.kernel @operands interface [] checks [] overlaps [] {
       %sum = block.constant 0 : i32 : i32
       %a = block.broadcast %zero [] : ui8 to !block.fragment<ui8, [32, 32]>
       %c = block.broadcast %sum [] : i32 to !block.fragment<i32, [32, 32]>
-      // expected-error @below {{provider surface: no contraction of u8 operands}}
+      // expected-error @below {{hardware capability: the target sm_90 has no contraction of u8 operands into i32}}
       %d = block.contract %a, %a, %c : !block.fragment<ui8, [32, 32]>, !block.fragment<ui8, [32, 32]> -> !block.fragment<i32, [32, 32]>
     }
   }
