@@ -57,8 +57,9 @@ FailureOr<Constant> Lowering::checkConstexpr(const Parameter &p, const Constant 
     if (value.kind == Constant::Enum && value.text == p.enumType) return value;
     return error(at) << "constexpr '" << p.name << "': expected a member of " << p.enumType << ", got " << value.spell();
   }
-  if (p.type == "float" && (value.kind == Constant::Int)) return Constant::ofFloat(value.asReal());
-  bool fits = p.type == "int"     ? value.kind == Constant::Int && !value.tooWide
+  if (value.tooWide) return error(at) << "constexpr '" << p.name << "': the integer does not fit 128 bits";
+  if (p.type == "float" && value.kind == Constant::Int) return Constant::ofFloat(value.asReal());
+  bool fits = p.type == "int"     ? value.kind == Constant::Int
               : p.type == "float" ? value.kind == Constant::Float
               : p.type == "bool"  ? value.kind == Constant::Bool
                                   : value.kind == Constant::Str;

@@ -69,6 +69,19 @@ def softmax(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
     y[:, :] = e / I.reduce.sum(e, axis=1)[:, None]
 
 
+@intent.kernel
+def between(x: I.In[I.f32, ("N", "M")], y: I.Out[I.f32, (2,)], a: I.i32):
+    part = x[I.domain(a, a + 2), :]
+    y[0] = part[1, 0]
+    y[1] = I.matmul(part, part, transpose_rhs=True, acc_dtype=I.f32)[1, 1]
+
+
+@pytest.mark.parametrize("target", ["host", "host{serial_elements=64, warp_size=32}"])
+def test_a_length_that_no_axis_has(target):
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    assert np.array_equal(intent.compile(between, target, options=CHECK).run(x, 1), [x[2, 0], x[2] @ x[2]])
+
+
 def test_a_correct_program():
     x = np.random.default_rng(0).standard_normal((7, 300)).astype(np.float32)
     assert np.allclose(intent.compile(softmax, options=CHECK).run(x), intent.compile(softmax).run(x), atol=1e-6)

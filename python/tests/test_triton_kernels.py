@@ -32,6 +32,18 @@ def layer_norm(x: I.In[I.f32, ("M", "N")], w: I.In[I.f32, ("N",)], b: I.In[I.f32
 
 
 @intent.kernel
+def no_pass(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)], STEPS: I.Constexpr[int] = 0):
+    """Triton 3.6 fails on code that its analyses find dead."""
+    for i in I.parallel(I.domain(x.shape[0])):
+        n, v = STEPS, x[i]
+        while n > 0:
+            y[i] = v
+            v = v + y[i]
+            n -= 1
+        y[i] = v
+
+
+@intent.kernel
 def linear(a: I.In[I.f16, ("M", "K")], b: I.In[I.f16, ("K", "N")], bias: I.In[I.f16, ("N",)], y: I.Out[I.f16, ("M", "N")]):
     z = I.matmul(a[:, :], b[:, :], acc_dtype=I.f32) + I.cast(bias[:], I.f32)
     y[:, :] = I.cast(I.maximum(z, 0.0), I.f16)
@@ -72,11 +84,12 @@ def cases(rng):
     n = rng.integers(-(2**31), 2**31 - 1, (9, 40)).astype(np.int32)
     yield "column_max", column_max, [n, np.zeros(40, np.int32)], {1: n.max(0)}, 0
     yield "transpose", transpose, [x, np.zeros((50, 6), np.float32)], {1: x.T}, 0
+    yield "no_pass", no_pass, [x[0], np.zeros(50, np.float32)], {1: x[0]}, 0
     v = n.reshape(-1)
     yield "integers", integers, [v, np.zeros_like(v), np.zeros(v.size, np.uint8)], {1: (v // 7 - v % 5), 2: (v >> 3).astype(np.uint8)}, 0
 
 
-NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "integers"]
+NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers"]
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80", "gfx942"])

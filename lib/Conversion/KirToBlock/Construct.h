@@ -262,7 +262,7 @@ private:
   mlir::LogicalResult makeBuffers();
   mlir::LogicalResult keepReplaced(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   mlir::LogicalResult keepReplayed(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
-  llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining);
+  llvm::SmallVector<Effect *> iterationOf(Effect *first, llvm::ArrayRef<Effect *> remaining, llvm::SmallVector<AxisId> &walked);
   /// The class has one position for both: here, or because only one iteration of an `I.parallel` around both is looked at.
   bool shareOnePosition(mlir::Operation *a, mlir::Operation *b, AxisId id);
   bool touchSame(const Access &a, const Access &b);

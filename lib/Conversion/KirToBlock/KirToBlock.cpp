@@ -91,7 +91,14 @@ private:
         add(extent);
     for (AxisId id = 0; id < facts->axisCount(); ++id)
       add(facts->axis(id).extent);
-    kernel.walk([&](kir::ExtentOp op) { add(op.getExtent()); });
+    kernel.walk([&](Operation *op) {
+      if (auto number = dyn_cast<kir::ExtentOp>(op)) add(number.getExtent());
+      for (Type type : op->getResultTypes()) {
+        if (auto domain = dyn_cast<kir::DomainType>(type)) add(domain.getExtent());
+        for (ExtentAttr extent : kir::shapeOf(type))
+          add(extent);
+      }
+    });
     privates = llvm::to_vector(symbols);
   }
 

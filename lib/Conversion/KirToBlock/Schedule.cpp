@@ -95,11 +95,14 @@ std::optional<SmallVector<Demand>> Construction::readBefore(Effect *effect, Arra
 
 // Effects of one `I.parallel` of which one uses what another gives are done iteration by iteration, as the author wrote
 // them, where the parallel axes are still to be walked.
-SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *> remaining) {
-  if (llvm::all_of(first->parallel, [&](AxisId id) { return lookup(facts.find(id)); })) return {};
+SmallVector<Effect *> Construction::iterationOf(Effect *first, ArrayRef<Effect *> remaining, SmallVector<AxisId> &walked) {
+  const auto *next = llvm::find_if(first->parallel, [&](AxisId id) { return !lookup(facts.find(id)); });
+  if (next == first->parallel.end()) return {};
+  for (AxisId id : facts.axesOf(facts.axis(*next).op)) // the outermost loop; the others are inside of its iteration
+    if (AxisId c = facts.find(id); !lookup(c) && !llvm::is_contained(walked, c)) walked.push_back(c);
   SmallVector<Effect *> together;
   for (Effect *other : remaining)
-    if (other->parallel == first->parallel) together.push_back(other);
+    if (llvm::is_contained(other->parallel, *next)) together.push_back(other);
   bool depends = false;
   for (Effect *a : together)
     for (Effect *b : together)
@@ -136,14 +139,10 @@ LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pe
     SmallVector<AxisId> unbound;
     bool iterations = false;           // the batch is a whole iteration of an `I.parallel`
     auto gather = [&](Effect *first) { // with what one traversal can do together
-      batch = iterationOf(first, remaining);
-      iterations = !batch.empty();
       unbound.clear();
-      if (iterations) {
-        for (AxisId id : first->parallel)
-          if (AxisId c = facts.find(id); !lookup(c) && !llvm::is_contained(unbound, c)) unbound.push_back(c);
-        return;
-      }
+      batch = iterationOf(first, remaining, unbound);
+      iterations = !batch.empty();
+      if (iterations) return;
       batch = {first};
       unbound = unboundAxes(first);
       if (!first->isLeaf()) return;

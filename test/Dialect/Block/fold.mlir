@@ -39,3 +39,31 @@ block.kernel @fold interface [#block.view_argument<"i", index, ["M"], inout>, #b
     }
   }
 }
+
+// A loop that constants refuse at once has no pass; what its condition computes remains.
+// CHECK-LABEL: block.kernel @without_pass
+block.kernel @without_pass interface [#block.view_argument<"i", i32, ["M"], inout>] checks [] overlaps [] {
+  block.program @p privates [] parameters [] (%i: !block.view<i32, 1>) {
+    block.group size("M") {
+    ^bb0(%p: index):
+      %n = block.constant 0 : i32 : i32
+      %yes = block.constant true : i1
+      %v = block.load %i[%p] valid() fill %n coordinate_axes [[]] valid_axes [] : !block.view<i32, 1>, (index) valid () fill i32 -> i32
+      // CHECK: %[[V:.*]] = block.load
+      // CHECK-NOT: scf.while
+      // CHECK: %[[S:.*]] = block.binary add %[[V]], %[[V]]
+      // CHECK: block.store %[[S]] to
+      %r:2 = scf.while (%a = %n, %b = %v, %go = %yes) : (i32, i32, i1) -> (i32, i32) {
+        %more = block.compare gt %a, %n : i32 -> i1
+        %both = block.binary and %go, %more : i1
+        %s = block.binary add %b, %b : i32
+        scf.condition(%both) %a, %s : i32, i32
+      } do {
+      ^bb0(%a: i32, %b: i32):
+        block.store %b to %i[%p] valid() coordinate_axes [[]] valid_axes [] : i32, !block.view<i32, 1>, (index) valid ()
+        scf.yield %a, %b, %yes : i32, i32, i1
+      }
+      block.store %r#1 to %i[%p] valid() coordinate_axes [[]] valid_axes [] : i32, !block.view<i32, 1>, (index) valid ()
+    }
+  }
+}

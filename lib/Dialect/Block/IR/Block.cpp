@@ -204,8 +204,33 @@ Attribute ProgramOp::getInterfaceOf(unsigned i) { return cast<KernelOp>((*this)-
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-// Index arithmetic on constants and neutral elements; other types keep the author's operation.
+// Integers that are constants.
+OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
+  auto lhs = dyn_cast_or_null<IntegerAttr>(adaptor.getLhs()), rhs = dyn_cast_or_null<IntegerAttr>(adaptor.getRhs());
+  if (!lhs || !rhs) return {};
+  APInt a = lhs.getValue(), b = rhs.getValue();
+  bool isUnsigned = lhs.getType().isUnsignedInteger() || lhs.getType().isInteger(1);
+  bool less = isUnsigned ? a.ult(b) : a.slt(b);
+  auto result = [&](bool holds) { return BoolAttr::get(getContext(), holds); };
+  switch (getPredicate()) {
+  case ComparePredicate::Eq: return result(a == b);
+  case ComparePredicate::Ne: return result(a != b);
+  case ComparePredicate::Lt: return result(less);
+  case ComparePredicate::Le: return result(less || a == b);
+  case ComparePredicate::Gt: return result(!less && a != b);
+  case ComparePredicate::Ge: return result(!less);
+  }
+  return {};
+}
+
+// Index arithmetic on constants and neutral elements, and conditions; other types keep the author's operation.
 OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
+  if (getResult().getType().isInteger(1) && (getKind() == BinaryKind::And || getKind() == BinaryKind::Or))
+    for (auto [side, other] : {std::pair(adaptor.getLhs(), getRhs()), std::pair(adaptor.getRhs(), getLhs())})
+      if (auto known = dyn_cast_or_null<IntegerAttr>(side)) {
+        if (known.getValue().isZero() == (getKind() == BinaryKind::And)) return known;
+        return other;
+      }
   if (!getResult().getType().isIndex()) return {};
   auto constant = [](Attribute a) -> std::optional<int64_t> {
     auto integer = dyn_cast_or_null<IntegerAttr>(a);
@@ -239,6 +264,43 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
   }
   return {};
 }
+
+//===- control -----------------------------------------------------------------------------------------===//
+
+namespace {
+/// A loop whose condition constants refuse at once does what the condition does, once.
+struct WithoutPass : OpRewritePattern<scf::WhileOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(scf::WhileOp loop, PatternRewriter &rewriter) const final {
+    ::mlir::Block &before = *loop.getBeforeBody();
+    DenseMap<Value, Attribute> known;
+    auto constantOf = [&](Value value) {
+      Attribute constant = known.lookup(value);
+      if (!constant) matchPattern(value, m_Constant(&constant));
+      return constant;
+    };
+    for (auto [argument, init] : llvm::zip_equal(before.getArguments(), loop.getInits()))
+      known[argument] = constantOf(init);
+    for (Operation &op : before.without_terminator()) {
+      SmallVector<Attribute> operands = llvm::map_to_vector(op.getOperands(), constantOf);
+      SmallVector<OpFoldResult> folded;
+      if (op.getNumRegions() || failed(op.fold(operands, folded)) || folded.empty()) continue;
+      for (auto [result, value] : llvm::zip_equal(op.getResults(), folded))
+        known[result] = isa<Attribute>(value) ? cast<Attribute>(value) : constantOf(cast<Value>(value));
+    }
+    auto condition = dyn_cast_or_null<IntegerAttr>(constantOf(loop.getConditionOp().getCondition()));
+    if (!condition || !condition.getValue().isZero()) return failure();
+    IRMapping at;
+    at.map(before.getArguments(), loop.getInits());
+    for (Operation &op : before.without_terminator())
+      rewriter.clone(op, at);
+    rewriter.replaceOp(loop, llvm::map_to_vector(loop.getConditionOp().getArgs(), [&](Value v) { return at.lookupOrDefault(v); }));
+    return success();
+  }
+};
+} // namespace
+
+void BlockDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const { patterns.add<WithoutPass>(getContext()); }
 
 //===- types of values ---------------------------------------------------------------------------------===//
 

@@ -23,6 +23,7 @@ def Block_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasCanonicalizer = 1;
 }
 
 class Block_Op<string m, list<Trait> traits = []> : Op<Block_Dialect, m, traits>;

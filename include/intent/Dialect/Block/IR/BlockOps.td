@@ -174,6 +174,7 @@ def Block_CompareOp : Block_Op<"compare", [Pure, SameTypeOperands]> {
   let arguments = (ins Intent_ComparePredicate:$predicate, Block_Value:$lhs, Block_Value:$rhs);
   let results = (outs Block_Value:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Block_FmaOp : Block_Op<"fma", [Pure, SameOperandsAndResultType]> {
