@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import intent
+import programs
 from author_programs import (
     bitonic, blocks_buffer, cg, cholesky, ctc_alpha, fft_radix2,
     floyd_point, fmods, grouped_gather_gemm, grouped_window_attention, guarded_and, haar,
@@ -242,3 +243,14 @@ def test_values(kernel, constexprs, arguments, wanted, tolerance):
 @pytest.mark.parametrize("kernel, constexprs", [(k, c) for i, (k, c, *_) in enumerate(CASES) if k not in [p[0] for p in CASES[:i]]])
 def test_triton_text(kernel, constexprs):
     assert "@triton.jit" in intent.generate(kernel, "triton:sm_90", constexprs=constexprs).source
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_long_chain(check):
+    steps = 3000
+    chain = programs.kernel('x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]', "t = x[:]\n" + "t = t * 0.5 + x[:]\n" * steps + "y[:] = t")
+    x = normal(300)
+    wanted = x
+    for _ in range(steps):
+        wanted = wanted * np.float32(0.5) + x
+    np.testing.assert_allclose(intent.compile(chain, options=intent.CompileOptions(check=check)).run(x), wanted, rtol=1e-6)

@@ -35,7 +35,7 @@ class Worker:
         self.pid = os.fork()
         if self.pid == 0:
             self._run(seed)
-        self.count, self.since, self.used = 0, time.monotonic(), 0.0
+        self.step, self.since, self.used = 0, time.monotonic(), 0.0
 
     def _run(self, seed):
         status = 1
@@ -47,11 +47,13 @@ class Worker:
             number = 0
             while True:
                 number += 1
+                self.shared[:16] = struct.pack("<QQ", number, 0)  # no input: one is being made
                 try:
                     data = self.kind.mutate(rng)[: SLOTS - 16]
                 except (ValueError, LookupError, TypeError):
                     continue  # a change that does not fit the shape that an earlier change left
                 self.shared[16:16 + len(data)] = data
+                number += 1
                 self.shared[:16] = struct.pack("<QQ", number, len(data))
                 try:
                     self.kind.give(data)
@@ -61,6 +63,11 @@ class Worker:
                     keep(self.folder, data, "exception " + traceback.format_exc().splitlines()[-1])
         finally:
             os._exit(status)
+
+    @property
+    def count(self):
+        """Inputs made so far, about: each takes two steps."""
+        return self.step // 2
 
     def input(self) -> bytes:
         _, size = struct.unpack("<QQ", self.shared[:16])
@@ -73,8 +80,8 @@ class Worker:
             code = os.waitstatus_to_exitcode(status)
             return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
         number, _ = struct.unpack("<QQ", self.shared[:16])
-        if number != self.count:
-            self.count, self.since, self.used = number, time.monotonic(), self._processor_seconds()
+        if number != self.step:
+            self.step, self.since, self.used = number, time.monotonic(), self._processor_seconds()
         elif self._processor_seconds() - self.used > HANG_SECONDS or time.monotonic() - self.since > WALL_SECONDS:
             self.end()
             return f"no answer in {HANG_SECONDS:.0f} s"
@@ -179,7 +186,8 @@ def main() -> int:
             time.sleep(0.05)
             ended = worker.look()
             if ended:
-                keep(folder, worker.input(), ended)
+                if data := worker.input():
+                    keep(folder, data, ended)
                 total += worker.count
                 seed += 1
                 worker = Worker(kind, seed, folder)

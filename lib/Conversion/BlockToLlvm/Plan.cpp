@@ -53,6 +53,8 @@ const ViewFacts &Plan::factsOf(Value view) const { return views[cast<BlockArgume
 Plan::Plan(ProgramOp program, GroupOp group, ArrayRef<ViewFacts> views, bool checked) : program(program), views(views), checked(checked) {
   SmallVector<Operation *> ops;
   group.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops)
+    if (isLazy(op)) cost(op->getResult(0));
   // Users follow definitions in this order, so that the sinks of a value are known when it is reached from the end.
   for (Operation *op : llvm::reverse(ops)) {
     // What is observed of a value follows from its users: asked from the end, no question goes deep.
@@ -61,6 +63,7 @@ Plan::Plan(ProgramOp program, GroupOp group, ArrayRef<ViewFacts> views, bool che
     if (!isLazy(op)) continue;
     findSinks(op);
     decide(op->getResult(0));
+    breakChain(op->getResult(0));
   }
   for (Operation *op : ops)
     if (isLazy(op) && isMaterialised(op->getResult(0))) fuse(op->getResult(0));
@@ -182,6 +185,16 @@ void Plan::decide(Value value) {
   bool byLane = llvm::any_of(reached, [](Operation *sink) { return isa<AtomicOp, CompareExchangeOp, ScatterReduceOp>(sink); });
   if (work >= expensive && (reached.size() > 1 || repeated || byLane || repeatedByBroadcast(value))) kept.insert(value);
   else if (load && repeated && work > 2) kept.insert(value);
+}
+
+// Evaluation recurses from a sink to what is in memory.
+void Plan::breakChain(Value value) {
+  constexpr unsigned longest = 500;
+  unsigned length = 0;
+  for (Operation *user : value.getUsers())
+    if (isLazy(user) && !isMaterialised(user->getResult(0))) length = std::max(length, lengths.lookup(user->getResult(0)) + 1);
+  if (length >= longest && !sinks[value].empty()) kept.insert(value);
+  else lengths[value] = length;
 }
 
 //===- who fills a materialised fragment ---------------------------------------------------------------===//

@@ -79,6 +79,7 @@ public:
 private:
   void findSinks(Operation *op);
   void decide(Value value);
+  void breakChain(Value value);
   void fuse(Value value);
   bool repeatedByBroadcast(Value value) const;
   int cost(Value value);
@@ -97,6 +98,7 @@ private:
   llvm::DenseMap<Value, Operation *> fused;
   llvm::DenseMap<Operation *, llvm::SmallVector<Value, 2>> filling;
   llvm::DenseMap<Value, int> costs;
+  llvm::DenseMap<Value, unsigned> lengths; // from a value to where it is evaluated, in operations
   mutable llvm::DenseMap<std::pair<Value, unsigned>, std::optional<int64_t>> steps;
   llvm::DenseMap<Value, Conjuncts> guards;
 };

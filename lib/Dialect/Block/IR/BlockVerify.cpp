@@ -197,7 +197,8 @@ LogicalResult ScatterReduceOp::verify() {
 LogicalResult AtomicOp::verify() {
   if (getOld().getType() != getValue().getType()) return emitOpError("C8: value and result differ in type");
   if (!isDefinedOn(getKind(), getView().getType().getElement()))
-    return emitOpError("C9: an atomic ") << stringifyAtomicKind(getKind()) << " does not take " << dtypeName(getView().getType().getElement());
+    return emitOpError("C9: an atomic ") << stringifyAtomicKind(getKind()) << " does not take "
+                                         << dtypeName(getView().getType().getElement());
   return verifyAccess(*this, getView().getType(), getCoordinates(), getValidity(), getCoordinateAxes(), getValidAxes(),
                       getValue().getType());
 }
