@@ -70,6 +70,51 @@ def softmax(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
 
 
 @intent.kernel
+def of_a_written_view(x: I.In[I.f32, ("N",)], o: I.InOut[I.f32, ("N",)], y: I.InOut[I.f32, (1,)], a: I.index):
+    o[:] = x[:] + 1.0
+    y[0] = o[a]  # of a written view
+
+
+@intent.kernel
+def of_a_constant_buffer(x: I.In[I.f32, ("N",)], o: I.InOut[I.f32, ("N",)], y: I.InOut[I.f32, (1,)], a: I.index):
+    b = I.buffer((4,), I.f32, init=7.0)
+    y[0] = b[a]  # of a constant buffer
+
+
+@intent.kernel
+def of_a_tensor(x: I.In[I.f32, ("N",)], o: I.InOut[I.f32, ("N",)], y: I.InOut[I.f32, (1,)], a: I.index):
+    total = x[:] + 1.0
+    y[0] = total[a]  # of a tensor
+
+
+@intent.kernel
+def of_a_carry(x: I.In[I.f32, ("N",)], o: I.InOut[I.f32, ("N",)], y: I.InOut[I.f32, (1,)], a: I.index):
+    moved = x[:]
+    for t in range(3):
+        moved = moved[(I.indices(I.domain(x.shape[0])) + t) % (x.shape[0] - 3 + a)]  # of a carry
+    o[:] = moved
+
+
+@pytest.mark.parametrize("kernel", [of_a_written_view, of_a_constant_buffer, of_a_tensor, of_a_carry], ids=lambda kernel: kernel.function.__name__)
+def test_what_is_not_loaded(kernel):
+    """Values that are forwarded or computed are asked about as memory is; what is outside a view is a typed zero without that, too."""
+    x, what = np.arange(4, dtype=np.float32), kernel.function.__name__.replace("_", " ")
+    for a in (3, 9):
+        results = [[x * 0, np.full(1, 5, np.float32)] for _ in range(3)]
+        intent.compile(kernel)(x, *results[0], a)
+        if a == 3:
+            intent.interpret(kernel)(x, *results[1], a)
+            intent.compile(kernel, options=CHECK)(x, *results[2], a)
+            assert all(np.array_equal(one, other) for result in results[1:] for one, other in zip(result, results[0]))
+            continue
+        for run in (intent.interpret(kernel), intent.compile(kernel, options=CHECK)):
+            with pytest.raises(intent.LanguageError) as caught:
+                run(x, *results[1], a)
+            assert caught.value.line == line_of(what)
+        assert kernel not in (of_a_written_view, of_a_constant_buffer) or results[0][1][0] == 0
+
+
+@intent.kernel
 def between(x: I.In[I.f32, ("N", "M")], y: I.Out[I.f32, (2,)], a: I.i32):
     part = x[I.domain(a, a + 2), :]
     y[0] = part[1, 0]

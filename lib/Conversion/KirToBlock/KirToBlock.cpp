@@ -23,6 +23,11 @@ public:
       : kernel(kernel), target(target), options(options), builder(kernel) {}
 
   LogicalResult run() {
+    facts.emplace(kernel);
+    if (facts->checked) {
+      if (failed(facts->analyse())) return failure();
+      keepIndexed(*facts);
+    }
     while (true) { // each time around another value is kept in a buffer
       facts.emplace(kernel);
       if (failed(facts->analyse())) return failure();

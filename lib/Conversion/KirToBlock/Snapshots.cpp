@@ -131,7 +131,10 @@ public:
   Operation *write(OpBuilder &builder, Value value) const {
     return WriteOp::create(builder, value.getLoc(), value, view, items, /*unique=*/false);
   }
-  Value read(OpBuilder &builder, Location loc) const { return ReadOp::create(builder, loc, type, view, items, Value()); }
+  Value read(OpBuilder &builder, Location loc) const { return read(builder, loc, type, items); }
+  Value read(OpBuilder &builder, Location loc, Type some, ValueRange indices) const {
+    return ReadOp::create(builder, loc, some, view, indices, Value());
+  }
 
 private:
   Type type;
@@ -160,6 +163,28 @@ void keepInBuffer(Value value) {
   Operation *copy = buffer.write(builder, value);
   Value kept = buffer.read(builder, value.getLoc());
   value.replaceAllUsesExcept(kept, copy);
+}
+
+void keepIndexed(Facts &facts) {
+  llvm::MapVector<Value, SmallVector<ExtractOp>> indexed;
+  facts.kernel.walk([&](ExtractOp extract) {
+    bool whole = llvm::all_of(extract.getIndices(), [](Value item) { return isa<DomainType>(item.getType()); });
+    Value source = extract.getSource();
+    Operation *place = source.getDefiningOp() ? source.getDefiningOp() : &source.getParentBlock()->front();
+    if (!whole && canHold(facts, source.getType(), place)) indexed[source].push_back(extract);
+  });
+  for (auto &[source, extracts] : indexed) {
+    OpBuilder builder(source.getContext());
+    builder.setInsertionPointAfterValue(source);
+    auto name = dyn_cast<NameLoc>(source.getLoc());
+    Buffer buffer(builder, source.getLoc(), name ? name.getName().getValue() : "tensor", source.getType());
+    buffer.write(builder, source);
+    for (ExtractOp extract : extracts) {
+      builder.setInsertionPoint(extract);
+      extract.getResult().replaceAllUsesWith(buffer.read(builder, extract.getLoc(), extract.getType(), extract.getIndices()));
+      extract.erase();
+    }
+  }
 }
 
 void walkInOrder(Operation *loop) {

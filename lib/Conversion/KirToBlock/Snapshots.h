@@ -19,6 +19,9 @@ bool canKeep(Facts &facts, mlir::Value value);
 /// Copies the value to a buffer of its own where it stands, which its users read instead.
 void keepInBuffer(mlir::Value value);
 
+/// Keeps tensors that are indexed by anything but whole axes, so that their elements are accesses, too.
+void keepIndexed(Facts &facts);
+
 /// Has the iterations of an unordered loop done in order, each with the buffers of the one before: for loops whose number of
 /// iterations is not known at launch, where each could not have buffers of its own.
 void walkInOrder(mlir::Operation *loop);

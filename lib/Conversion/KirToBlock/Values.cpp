@@ -361,11 +361,22 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
     std::optional<Demand> stored = facts.forwarded(read, coordinates);
     if (!stored) return load(read, coordinates);
     FailureOr<Real> real = realise(*stored);
-    if (failed(real) || !read.getValid()) return real;
-    FailureOr<Real> valid = realise(at(read.getValid()));
-    if (failed(valid)) return failure();
+    Reals valid; // elsewhere it is a typed zero, as if it were loaded
+    if (failed(real)) return failure();
+    if (read.getValid()) {
+      FailureOr<Real> chosen = realise(at(read.getValid()));
+      if (failed(chosen)) return failure();
+      valid.push_back(*chosen);
+    }
+    ArrayRef<ExtentAttr> shape = kir::shapeOf(read.getView().getType());
+    for (auto [place, extent] : llvm::zip_equal(facts.viewCoordinates(read.getIndices(), coordinates), shape)) {
+      FailureOr<Real> index = facts.isWithin(place, extent) ? FailureOr<Real>(Real()) : realiseIndex(place, loc);
+      if (failed(index) || failed(guard(place, *index, extent, valid, loc))) return failure();
+    }
     Type element = read.getView().getType().getElement();
-    return select(*valid, *real, constant(zeroConstant(element), loc), loc);
+    for (const Real &holds : valid)
+      *real = select(holds, *real, constant(zeroConstant(element), loc), loc);
+    return real;
   }
   if (isReduction(op)) return structured(demand);
   if (isEffect(op)) {

@@ -91,7 +91,9 @@ void Facts::findVersions() {
         if (!touchOwnIteration(op, read, loop)) parts = true;
     }
     changedIn[read] = changed;
-    if (whole && !parts) forwards[read] = whole;
+    // What may lie outside is read from memory in checked code, which is asked about then.
+    bool seen = !checked || llvm::all_of(read.getIndices(), [](Value item) { return isa<DomainType>(item.getType()); });
+    if (whole && !parts && seen) forwards[read] = whole;
     else if (any) versionLoops[read] = changed;
   }
   // What a written value was computed from may be replaced before it is read back, and what effects give at points of theirs is
