@@ -138,7 +138,7 @@ bool Checker::mayAct(int64_t number, int64_t lane, const int64_t *coordinates) {
   if (!isFenced(element, number, lane, memory, coordinates)) return false;
   if (access.writes) {
     element.write = event;
-    element.written = true;
+    element.written = !access.unwrites;
     return true;
   }
   if (element.read.instance != instance) element.otherRead = element.read;

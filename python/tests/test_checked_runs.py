@@ -70,6 +70,40 @@ def softmax(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M", "N")]):
 
 
 @intent.kernel
+def made_in_each_pass(x: I.In[I.f32, ("N",)], y: I.InOut[I.f32, ("N",)], last: I.index):
+    for i in I.domain(x.shape[0]):
+        b = I.buffer((2, 3), I.f32)
+        if i < last:
+            b[1, :] = x[i]
+        y[i] = b[1, 2]  # made in each pass
+
+
+@intent.kernel
+def made_in_each_while(x: I.In[I.f32, ("N",)], y: I.InOut[I.f32, ("N",)], last: I.index):
+    for p in I.parallel(I.domain(x.shape[0])):
+        i = 0
+        while i < x.shape[0]:
+            b = I.buffer((), I.f32)
+            if i < last:
+                b[()] = x[i]
+            y[p] = b[()]  # made in each while
+            i += 1
+
+
+@pytest.mark.parametrize("kernel", [made_in_each_pass, made_in_each_while], ids=lambda kernel: kernel.function.__name__)
+def test_a_buffer_of_the_pass_before(kernel):
+    x, checked = np.arange(5, dtype=np.float32), intent.compile(kernel, options=CHECK)
+    results = [x * 0 for _ in range(2)]
+    checked(x, results[0], 5)
+    intent.compile(kernel)(x, results[1], 5)
+    assert np.array_equal(*results)
+    for run in (intent.interpret(kernel), checked):
+        with pytest.raises(intent.LanguageError) as caught:
+            run(x, results[0], 4)
+        assert caught.value.line == line_of(kernel.function.__name__.replace("_", " "))
+
+
+@intent.kernel
 def of_a_written_view(x: I.In[I.f32, ("N",)], o: I.InOut[I.f32, ("N",)], y: I.InOut[I.f32, (1,)], a: I.index):
     o[:] = x[:] + 1.0
     y[0] = o[a]  # of a written view

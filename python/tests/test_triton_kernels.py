@@ -66,7 +66,7 @@ def transpose(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("N", "M")]):
 
 @intent.kernel
 def integers(x: I.In[I.i32, ("N",)], q: I.Out[I.i32, ("N",)], s: I.Out[I.u8, ("N",)]):
-    q[:] = x[:] // 7 - x[:] % 5
+    q[:] = x[:] // 7 - x[:] % 5 + ((x[:] - 1) // 4 ^ (x[:] + 1) % 8)
     s[:] = I.cast(x[:] >> 3, I.u8)
 
 
@@ -86,7 +86,7 @@ def cases(rng):
     yield "transpose", transpose, [x, np.zeros((50, 6), np.float32)], {1: x.T}, 0
     yield "no_pass", no_pass, [x[0], np.zeros(50, np.float32)], {1: x[0]}, 0
     v = n.reshape(-1)
-    yield "integers", integers, [v, np.zeros_like(v), np.zeros(v.size, np.uint8)], {1: (v // 7 - v % 5), 2: (v >> 3).astype(np.uint8)}, 0
+    yield "integers", integers, [v, np.zeros_like(v), np.zeros(v.size, np.uint8)], {1: v // 7 - v % 5 + ((v - 1) // 4 ^ (v + 1) % 8), 2: (v >> 3).astype(np.uint8)}, 0
 
 
 NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers"]

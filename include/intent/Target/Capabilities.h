@@ -71,6 +71,10 @@ inline constexpr llvm::StringLiteral targetAttributeName = "block.target";
 /// coordinates outside, and the host backend reports each that is.
 inline constexpr llvm::StringLiteral checkedAttributeName = "block.checked";
 
+/// The name of the attribute of a store in checked code after which its elements count as never written: those of a buffer
+/// that is made again.
+inline constexpr llvm::StringLiteral unwritesAttributeName = "block.unwrites";
+
 } // namespace intent
 
 #endif

@@ -1,6 +1,8 @@
 // What checked code asks before its accesses (HostFunction).
 #include "Codegen.h"
 
+#include "intent/Target/Capabilities.h"
+
 using namespace mlir;
 using namespace intent;
 
@@ -25,6 +27,7 @@ Codegen::LaneOrder Codegen::beginAccess(Operation *op, ArrayRef<int64_t> extents
                        !isa<LoadOp, StoreOp>(op),
                        order && acquires(*order),
                        order && releases(*order),
+                       op->hasAttr(unwritesAttributeName),
                        op->getLoc(),
                        SmallVector<int64_t, 4>(extents),
                        {}};

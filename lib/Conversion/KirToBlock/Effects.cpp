@@ -65,6 +65,7 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
       }
       place.first = StoreOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid), coordinateAxes,
                                     validAxes);
+      if (op->hasAttr(unwritesAttributeName)) place.first->setAttr(unwritesAttributeName, builder.getUnitAttr());
     }
     if (!fenced && !stores.empty()) fenceSites.push_back(site);
     if (llvm::any_of(stores, [&](Pending &p) { return isReadLater(p.effect); })) FenceOp::create(builder, batch[0]->op->getLoc());

@@ -1,8 +1,6 @@
 // Axes, effects, versions and classes of a kernel.
 #include "Facts.h"
 
-#include "intent/Target/Capabilities.h"
-
 using namespace mlir;
 using namespace intent::kir;
 

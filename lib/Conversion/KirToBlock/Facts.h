@@ -6,6 +6,7 @@
 #include "Index.h"
 
 #include "intent/Dialect/Block/IR/Block.h"
+#include "intent/Target/Capabilities.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -27,6 +27,7 @@ public:
     if (facts->checked) {
       if (failed(facts->analyse())) return failure();
       keepIndexed(*facts);
+      unwriteBuffers(kernel);
     }
     while (true) { // each time around another value is kept in a buffer
       facts.emplace(kernel);

@@ -112,21 +112,21 @@ namespace {
 class Buffer {
 public:
   Buffer(OpBuilder &builder, Location loc, StringRef name, Type type) : type(type) {
+    select(builder, loc, shapeOf(type));
     MLIRContext *context = builder.getContext();
-    auto constant = [&](int64_t value) -> Value {
-      return ConstantOp::create(builder, loc, builder.getIndexType(), builder.getIndexAttr(value));
-    };
-    Value zero = constant(0), one = constant(1);
     SmallVector<ExtentAttr> shape(shapeOf(type));
-    for (ExtentAttr extent : shape)
-      items.push_back(DomainOp::create(builder, loc, DomainType::get(context, extent), zero,
-                                       ExtentOp::create(builder, loc, builder.getIndexType(), extent), one));
     if (!isa<KirTensorType>(type)) { // a scalar is one element
       shape.push_back(ExtentAttr::constant(context, 1));
-      items.push_back(zero);
+      items.push_back(ConstantOp::create(builder, loc, builder.getIndexType(), builder.getIndexAttr(0)));
     }
     view = BufferOp::create(builder, NameLoc::get(builder.getStringAttr(name), loc),
                             kir::ViewType::get(context, elementType(type), shape, intent::Access::InOut));
+  }
+  /// One of the author's.
+  Buffer(OpBuilder &builder, BufferOp op) : view(op) {
+    kir::ViewType whole = op.getType();
+    type = whole.getShape().empty() ? whole.getElement() : KirTensorType::get(op.getContext(), whole.getElement(), whole.getShape());
+    select(builder, op.getLoc(), whole.getShape());
   }
   Operation *write(OpBuilder &builder, Value value) const {
     return WriteOp::create(builder, value.getLoc(), value, view, items, /*unique=*/false);
@@ -136,8 +136,19 @@ public:
     return ReadOp::create(builder, loc, some, view, indices, Value());
   }
 
-private:
   Type type;
+
+private:
+  void select(OpBuilder &builder, Location loc, ArrayRef<ExtentAttr> shape) {
+    auto constant = [&](int64_t value) -> Value {
+      return ConstantOp::create(builder, loc, builder.getIndexType(), builder.getIndexAttr(value));
+    };
+    Value zero = constant(0), one = constant(1);
+    for (ExtentAttr extent : shape)
+      items.push_back(DomainOp::create(builder, loc, DomainType::get(builder.getContext(), extent), zero,
+                                       ExtentOp::create(builder, loc, builder.getIndexType(), extent), one));
+  }
+
   Value view;
   SmallVector<Value> items;
 };
@@ -163,6 +174,22 @@ void keepInBuffer(Value value) {
   Operation *copy = buffer.write(builder, value);
   Value kept = buffer.read(builder, value.getLoc());
   value.replaceAllUsesExcept(kept, copy);
+}
+
+void unwriteBuffers(KernelOp kernel) {
+  kernel.walk([](BufferOp op) {
+    bool again = false;
+    for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
+      again |= isa<ForOp, WhileOp>(scope);
+    if (!again) return;
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Buffer buffer(builder, op);
+    Type element = op.getType().getElement();
+    Value zero = ConstantOp::create(builder, op.getLoc(), element, zeroConstant(element));
+    if (isa<KirTensorType>(buffer.type)) zero = BroadcastOp::create(builder, op.getLoc(), buffer.type, zero, ArrayRef<int64_t>());
+    buffer.write(builder, zero)->setAttr(unwritesAttributeName, builder.getUnitAttr());
+  });
 }
 
 void keepIndexed(Facts &facts) {

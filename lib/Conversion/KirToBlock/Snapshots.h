@@ -19,6 +19,9 @@ bool canKeep(Facts &facts, mlir::Value value);
 /// Copies the value to a buffer of its own where it stands, which its users read instead.
 void keepInBuffer(mlir::Value value);
 
+/// Has each pass of a loop begin with buffers that nothing has been written to.
+void unwriteBuffers(kir::KernelOp kernel);
+
 /// Keeps tensors that are indexed by anything but whole axes, so that their elements are accesses, too.
 void keepIndexed(Facts &facts);
 

@@ -77,7 +77,8 @@ void Facts::findVersions() {
         if (isOrderedLoop(loop) && !llvm::is_contained(changed, loop)) changed.push_back(loop);
       bool before = order(op) < order(read);
       auto write = dyn_cast<WriteOp>(op);
-      if (before && write && write->getBlock()->findAncestorOpInBlock(*read) && isWholeWrite(write, read)) {
+      if (before && write && !write->hasAttr(unwritesAttributeName) && write->getBlock()->findAncestorOpInBlock(*read) &&
+          isWholeWrite(write, read)) {
         whole = write;
         parts = false;
         continue;

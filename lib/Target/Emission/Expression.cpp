@@ -12,7 +12,8 @@ namespace intent::emission {
 
 Expression infix(const Expression &lhs, llvm::StringRef op, const Expression &rhs, Precedence precedence) {
   auto tighter = static_cast<Precedence>(static_cast<int>(precedence) + 1);
-  // A comparison does not chain, so that its left side needs parentheses too.
+  // A comparison does not chain, so that its left side needs parentheses too; and bits stand apart, as in other languages.
+  if (precedence == Precedence::Compare) tighter = Precedence::Add;
   Precedence left = precedence == Precedence::Compare ? tighter : precedence;
   return {lhs.in(left) + " " + op.str() + " " + rhs.in(tighter), precedence};
 }

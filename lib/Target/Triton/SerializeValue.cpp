@@ -305,6 +305,12 @@ Rendered KernelSerializer::renderBinary(BinaryOp op, ArrayRef<int64_t> placement
     // Triton truncates; that is the floor where signs agree.
     if (literal || isUnsignedInteger(element) || (widths.nonNegative(op.getLhs()) && widths.nonNegative(op.getRhs())))
       return operation(division ? "//" : "%", Precedence::Multiply);
+    int64_t divisor = 0;
+    if (b.form == Form::Literal && !StringRef(b.expression.text).getAsInteger(10, divisor) && divisor > 0 && llvm::isPowerOf2_64(divisor)) {
+      if (a.expression.precedence < Precedence::Unary) a.expression = {"(" + a.expression.text + ")", Precedence::Atom}; // easier to read
+      b.expression.text = std::to_string(division ? llvm::Log2_64(divisor) : divisor - 1); // the bits of two's complement
+      return division ? operation(">>", Precedence::Shift) : operation("&", Precedence::BitAnd);
+    }
     return call(division ? helper("_floor_div", floorDivText) : helper("_floor_mod", floorModText), {a, b}, rank);
   }
   case BinaryKind::Pow: return libdevice("pow", {a, typed(b, element)}, element);

@@ -1,14 +1,6 @@
 // RUN: intent-translate --block-to-triton %s | FileCheck %s
 // Scalars, while and if over variables that keep their type.
 // CHECK:      @triton.jit
-// CHECK-NEXT: def _floor_mod(a, b):
-// CHECK-NEXT:     r = a % b
-// CHECK-NEXT:     return tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
-// CHECK:      @triton.jit
-// CHECK-NEXT: def _floor_div(a, b):
-// CHECK-NEXT:     q = a // b
-// CHECK-NEXT:     return tl.where((q * b != a) & ((a < 0) != (b < 0)), q - 1, q)
-// CHECK:      @triton.jit
 // CHECK-NEXT: def scalars_kernel(x, y, z, a, k: tl.int64, c: tl.int64, x_stride_n, y_stride_0, z_stride_0, INDEX: tl.constexpr):
 // CHECK-NEXT:     pid = tl.program_id(0).to(INDEX)
 // CHECK-NEXT:     # scalars.py:10
@@ -19,11 +11,11 @@
 // CHECK-NEXT:     go = carry > 1
 // CHECK-NEXT:     while go:
 // CHECK-NEXT:         # scalars.py:20
-// CHECK-NEXT:         odd = _floor_mod(carry, 2) == 1
+// CHECK-NEXT:         odd = (carry & 1) == 1
 // CHECK-NEXT:         if odd:
 // CHECK-NEXT:             carry_1 = carry * 3 + 1
 // CHECK-NEXT:         else:
-// CHECK-NEXT:             carry_1 = _floor_div(carry, 2)
+// CHECK-NEXT:             carry_1 = carry >> 1
 // CHECK-NEXT:         carry = carry_1
 // CHECK-NEXT:         steps = steps + 1
 // CHECK-NEXT:         go = carry > 1

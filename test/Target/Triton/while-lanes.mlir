@@ -11,8 +11,7 @@
 // CHECK-NEXT:     go = holds
 // CHECK-NEXT:     while go:
 // CHECK-NEXT:         active = x_tile_1 > 1
-// CHECK-NEXT:         value = tl.where(_floor_mod(x_tile_1, 2) == 1, x_tile_1 * 3 + 1, _floor_div(x_tile_1, 2))
-// CHECK-NEXT:         x_tile_1 = tl.where(active, value, x_tile_1)
+// CHECK-NEXT:         x_tile_1 = tl.where(active, tl.where((x_tile_1 & 1) == 1, x_tile_1 * 3 + 1, x_tile_1 >> 1), x_tile_1)
 // CHECK-NEXT:         carry = tl.where(active, carry + 1, carry)
 // CHECK-NEXT:         holds = tl.reduce(x_tile_1 > 1, 0, _or)
 // CHECK-NEXT:         go = holds

@@ -35,6 +35,7 @@ struct CheckedAccess {
   unsigned view; ///< argument number
   bool reads, writes, atomic;
   bool acquires, releases; ///< what other instances do
+  bool unwrites;           ///< its elements count as never written then
   mlir::Location location;
   llvm::SmallVector<int64_t, 4> extents; ///< of its lanes; none for a scalar
   /// A read whose result it needs (Derivation), by its number.
