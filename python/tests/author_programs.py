@@ -243,6 +243,40 @@ def while_literal(x: I.In[I.i32, ("N",)], y: I.Out[I.i32, ("N",)]):
 
 
 @intent.kernel
+def merge_sorted(a: I.In[I.i32, ("NA",)], b: I.In[I.i32, ("NB",)], n: I.In[I.i32, ("P",)], y: I.InOut[I.i32, ("P", "T")]):
+    NA, NB = a.shape[0], b.shape[0]
+    for p in I.parallel(I.domain(n.shape[0])):
+        i, j = I.cast(0, I.index), I.cast(0, I.index)
+        for k in range(n[p]):
+            left = i < NA and (j >= NB or a[i] <= b[j])
+            y[p, k] = a[i] if left else b[j]
+            if left:
+                i += 1
+            else:
+                j += 1
+
+
+@intent.kernel
+def huffman_sums(x: I.In[I.i64, ("B", "S")], y: I.Out[I.i64, ("B", "T")]):
+    """Leaves in order, then the sums of the two lightest nodes left, from two queues."""
+    B, S = x.shape
+    for b in I.parallel(I.domain(B)):
+        w = I.buffer((2 * S,), I.i64, init=I.zeros((2 * S,), I.i64))
+        w[I.domain(S)] = x[b, :]
+        leaf, node = I.cast(0, I.index), I.cast(S, I.index)
+        for k in range(S, 2 * S - 1):
+            for side in range(2):
+                pick = leaf
+                if leaf < S and (node >= k or w[leaf] <= w[node]):
+                    leaf += 1
+                else:
+                    pick = node
+                    node += 1
+                w[k] = w[k] + w[pick]
+        y[b, :] = w[I.indices(I.domain(y.shape[1]))]
+
+
+@intent.kernel
 def insertion_sort(x: I.InOut[I.f32, ("B", "N")]):
     B, NN = x.shape
     for b in I.parallel(I.domain(B)):

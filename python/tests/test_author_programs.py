@@ -7,7 +7,7 @@ import programs
 from author_programs import (
     bitonic, blocks_buffer, cg, cholesky, ctc_alpha, fft_radix2,
     floyd_point, fmods, grouped_gather_gemm, grouped_window_attention, guarded_and, haar,
-    insertion_sort, lu, odd_even_sort, passes_meet, passes_meet_tensor, qr_mgs,
+    huffman_sums, insertion_sort, lu, merge_sorted, odd_even_sort, passes_meet, passes_meet_tensor, qr_mgs,
     radix_pass, ragged_cum_norm, ragged_softmax, reverse_swap_loop, scalar_blocks, scanned_product, smith_waterman,
     viterbi, while_literal,
 )
@@ -112,6 +112,15 @@ def by_rows(values, offsets, function):
     return np.concatenate([function(values[a:b].astype(float)) if b > a else values[a:b] for a, b in zip(offsets, offsets[1:])])
 
 
+def huffman_values(leaves, size):
+    heap = sorted(leaves)
+    nodes = list(heap)
+    while len(heap) > 1:
+        nodes.append(heap[0] + heap[1])
+        heap = sorted(heap[2:] + nodes[-1:])
+    return nodes + [0] * (size - len(nodes))
+
+
 def shifted_rows(x):
     y = np.zeros(x.shape[1])
     for t, row in enumerate(x):
@@ -170,6 +179,11 @@ def cases():
     x = normal(2, 16)
     yield haar, {}, [x], [haar_values(x)], 1e-6
     x = rng.integers(-9, 9, 12).astype(np.int32)
+    a, b, n = np.sort(rng.integers(0, 50, 9)).astype(np.int32), np.sort(rng.integers(0, 50, 40)).astype(np.int32), rng.integers(0, 50, 70).astype(np.int32)
+    both = np.sort(np.concatenate([a, b]))
+    yield merge_sorted, {}, [a, b, n, np.zeros((70, 49), np.int32)], [np.where(np.arange(49) < n[:, None], both, 0)], 0
+    leaves = np.sort(rng.integers(1, 99, (5, 7)), axis=1)
+    yield huffman_sums, {}, [leaves, np.empty((5, 14), np.int64)], [np.array([huffman_values(list(row), 14) for row in leaves])], 0
     yield while_literal, {}, [x], [np.cumsum(x)], 0
     for n in (0, 1, 16, 37):
         x = normal(n)

@@ -39,6 +39,12 @@ void unite(Conjuncts &into, const Conjuncts &from) {
     if (!llvm::is_contained(into, c)) into.push_back(c);
 }
 
+bool isTransparent(Operation *op) {
+  auto binary = dyn_cast<BinaryOp>(op);
+  return isLazy(op) && elementType(op->getResult(0).getType()).isInteger(1) &&
+         (isa<BroadcastOp, TransposeOp>(op) || (binary && binary.getKind() == BinaryKind::And));
+}
+
 Conjuncts conjunctsOf(Value mask, ArrayRef<unsigned> axes) {
   Conjuncts result, seen;
   Conjuncts work{{mask, SmallVector<unsigned, 2>(axes.begin(), axes.end())}};
@@ -47,8 +53,7 @@ Conjuncts conjunctsOf(Value mask, ArrayRef<unsigned> axes) {
     if (llvm::is_contained(seen, at)) continue;
     seen.push_back(at);
     Operation *op = at.base.getDefiningOp();
-    auto binary = dyn_cast_or_null<BinaryOp>(op);
-    if (isa_and_nonnull<BroadcastOp, TransposeOp>(op) || (binary && binary.getKind() == BinaryKind::And && isLazy(op))) {
+    if (op && isTransparent(op)) {
       Conjuncts operands;
       forEachOperand(op, at.axes, [&](Value operand, ArrayRef<unsigned> own) {
         operands.push_back({operand, SmallVector<unsigned, 2>(own.begin(), own.end())});

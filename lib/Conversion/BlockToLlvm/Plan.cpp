@@ -167,7 +167,7 @@ bool Plan::repeatedByBroadcast(Value value) const {
 
 void Plan::decide(Value value) {
   const auto &reached = sinks[value];
-  if (reached.empty()) return;
+  if (reached.empty() || isTransparent(value.getDefiningOp())) return;
   if (checked && isa<LoadOp>(value.getDefiningOp())) {
     kept.insert(value);
     return;
@@ -193,7 +193,7 @@ void Plan::breakChain(Value value) {
   unsigned length = 0;
   for (Operation *user : value.getUsers())
     if (isLazy(user) && !isMaterialised(user->getResult(0))) length = std::max(length, lengths.lookup(user->getResult(0)) + 1);
-  if (length >= longest && !sinks[value].empty()) kept.insert(value);
+  if (length >= longest && !sinks[value].empty() && !isTransparent(value.getDefiningOp())) kept.insert(value);
   else lengths[value] = length;
 }
 

@@ -34,7 +34,10 @@ Conjuncts intersection(const Conjuncts &a, const Conjuncts &b);
 void unite(Conjuncts &into, const Conjuncts &from);
 llvm::SmallVector<unsigned, 4> identityAxes(unsigned rank);
 
-/// The conjuncts of a mask that lies on `axes`: `and` and broadcasts are looked through.
+/// True for an `and` or a broadcast of masks, whose operands are evaluated wherever it is used as a mask: it has no memory.
+bool isTransparent(Operation *op);
+
+/// The conjuncts of a mask that lies on `axes`: transparent operations are looked through.
 Conjuncts conjunctsOf(Value mask, llvm::ArrayRef<unsigned> axes);
 Conjuncts conjunctsOf(mlir::ValueRange validity, mlir::ArrayAttr axes, llvm::ArrayRef<unsigned> outer);
 
