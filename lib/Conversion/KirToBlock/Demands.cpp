@@ -229,8 +229,12 @@ SmallVector<Demand> Facts::expand(const Demand &demand) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<ReadOp>([&](ReadOp read) {
         if (read.getValid()) pull(read.getValid(), coordinates);
-        if (std::optional<Demand> stored = forwarded(read, coordinates)) out.push_back(*stored);
-        else
+        if (std::optional<Demand> stored = forwarded(read, coordinates)) {
+          out.push_back(*stored);
+          for (auto [at, extent] : unproven(read, coordinates))
+            for (const Index *node : {at, index.extent(extent)})
+              addLeaves(node, out);
+        } else
           for (const Index *at : viewCoordinates(read.getIndices(), coordinates))
             addLeaves(at, out);
         if (!checked) return;
@@ -397,7 +401,11 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
       ownAll();
     }
   } else if (auto read = dyn_cast<ReadOp>(op)) {
-    if (!forwarded(read, coordinates)) {
+    if (forwarded(read, coordinates)) {
+      for (auto [at, extent] : unproven(read, coordinates))
+        for (const Index *node : {at, index.extent(extent)})
+          own(node);
+    } else {
       for (const Index *c : viewCoordinates(read.getIndices(), coordinates))
         own(c);
       if (auto it = versionLoops.find(read); it != versionLoops.end())
@@ -466,6 +474,13 @@ void Facts::reach(const Demand &root, DemandSet &seen) {
     for (const Demand &child : llvm::reverse(children(demand)))
       stack.push_back(child);
   }
+}
+
+SmallVector<std::pair<const Index *, ExtentAttr>> Facts::unproven(ReadOp read, ArrayRef<const Index *> coordinates) {
+  SmallVector<std::pair<const Index *, ExtentAttr>> found;
+  for (auto [at, extent] : llvm::zip_equal(viewCoordinates(read.getIndices(), coordinates), shapeOf(read.getView().getType())))
+    if (!isWithin(at, extent)) found.emplace_back(at, extent);
+  return found;
 }
 
 std::optional<Demand> Facts::forwarded(ReadOp read, ArrayRef<const Index *> coordinates) {

@@ -339,8 +339,13 @@ void Facts::formClasses() {
         if (std::optional<unsigned> i = Carries(op).numberOf(demand.first)) meet(carryAxes(op, *i), demand.second);
       if (op && isLeafEffect(op)) meet(axesOf(op), demand.second);
       if (auto scan = dyn_cast_or_null<ScanOp>(op)) meet(axesOf(op)[0], demand.second[scan.getAxis()]);
-      if (auto scan = dyn_cast_or_null<RegionScanOp>(op); scan && !Carries(op).numberOf(demand.first))
+      if (auto scan = dyn_cast_or_null<RegionScanOp>(op); scan && !Carries(op).numberOf(demand.first)) {
+        SmallVector<AxisId> apart{axesOf(op)[0]}; // its members are scanned at coordinates that do not follow them
+        for (auto [axis, c] : llvm::enumerate(demand.second))
+          if (axis != scan.getAxis()) llvm::append_range(apart, freeAxes(c));
+        addConflicts(apart);
         meet(axesOf(op)[0], demand.second[scan.getAxis()]);
+      }
     }
   for (auto pair : carried)
     unify(pair);

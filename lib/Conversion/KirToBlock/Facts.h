@@ -171,6 +171,8 @@ public:
   void reach(const Demand &root, DemandSet &seen);
   /// The value that a read sees when nothing but a whole write comes before it, at those coordinates.
   std::optional<Demand> forwarded(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates);
+  /// Places of a read, with the extents that they are not known to lie in.
+  llvm::SmallVector<std::pair<const Index *, kir::ExtentAttr>> unproven(kir::ReadOp read, llvm::ArrayRef<const Index *> coordinates);
   /// True if something in the kernel replaces what the read sees, so that it must happen in time.
   bool isVolatile(kir::ReadOp read) const { return versionLoops.count(read) != 0; }
   /// Place in program order.
@@ -211,8 +213,8 @@ public:
 
   kir::KernelOp kernel;
   IndexContext index;
-  /// What construction found gone before it could be used: reads that are replaced, and results of effects that other work needs
-  /// than what is done in step with them. Buffers can keep it.
+  /// What construction found gone before it could be used: reads that are replaced, results of effects that other work needs than
+  /// what is done in step with them, and values that no walk has all members of. Buffers can keep it.
   llvm::SetVector<mlir::Value> late;
   /// Ordered loops with a carry that is needed whole, or at other members than those at hand, on an axis which an instance does
   /// not hold whole. Buffers can keep these, too.

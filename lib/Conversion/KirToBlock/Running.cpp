@@ -420,6 +420,10 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
     facts.unheld.insert(loop); // its passes leave what they carry in buffers, in another formation
     return failure();
   }
+  if (!walkable && own.first.getDefiningOp() && canKeep(facts, own.first)) {
+    facts.late.insert(own.first);
+    return failure();
+  }
   if (!walkable) return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
   SmallVector<ExprAttr> shape;
   for (auto &[number, count] : instanceOf(own))

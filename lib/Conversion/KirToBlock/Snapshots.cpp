@@ -172,6 +172,7 @@ void keepInBuffer(Value value) {
   builder.setInsertionPointAfterValue(value);
   Buffer buffer(builder, value.getLoc(), "snapshot", value.getType());
   Operation *copy = buffer.write(builder, value);
+  copy->setAttr(keepsAttributeName, builder.getUnitAttr());
   Value kept = buffer.read(builder, value.getLoc());
   value.replaceAllUsesExcept(kept, copy);
 }

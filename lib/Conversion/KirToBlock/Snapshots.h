@@ -16,6 +16,9 @@ mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Value> &fou
 /// True if a buffer can hold the value, what a read or another effect gives, and none does yet.
 bool canKeep(Facts &facts, mlir::Value value);
 
+/// The name of the attribute of a write whose value is not there any more when it is read back.
+inline constexpr llvm::StringLiteral keepsAttributeName = "block.keeps";
+
 /// Copies the value to a buffer of its own where it stands, which its users read instead.
 void keepInBuffer(mlir::Value value);
 

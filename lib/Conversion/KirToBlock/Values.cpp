@@ -368,9 +368,8 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
       if (failed(chosen)) return failure();
       valid.push_back(*chosen);
     }
-    ArrayRef<ExtentAttr> shape = kir::shapeOf(read.getView().getType());
-    for (auto [place, extent] : llvm::zip_equal(facts.viewCoordinates(read.getIndices(), coordinates), shape)) {
-      FailureOr<Real> index = facts.isWithin(place, extent) ? FailureOr<Real>(Real()) : realiseIndex(place, loc);
+    for (auto [place, extent] : facts.unproven(read, coordinates)) {
+      FailureOr<Real> index = realiseIndex(place, loc);
       if (failed(index) || failed(guard(place, *index, extent, valid, loc))) return failure();
     }
     Type element = read.getView().getType().getElement();

@@ -1,6 +1,8 @@
 // Versions: which write a read sees, and which loops change what it sees.
 #include "Facts.h"
 
+#include "Snapshots.h"
+
 using namespace mlir;
 using namespace intent::kir;
 
@@ -94,7 +96,7 @@ void Facts::findVersions() {
     changedIn[read] = changed;
     // What may lie outside is read from memory in checked code, which is asked about then.
     bool seen = !checked || llvm::all_of(read.getIndices(), [](Value item) { return isa<DomainType>(item.getType()); });
-    if (whole && !parts && seen) forwards[read] = whole;
+    if (whole && !parts && seen && !whole->hasAttr(keepsAttributeName)) forwards[read] = whole;
     else if (any) versionLoops[read] = changed;
   }
   // What a written value was computed from may be replaced before it is read back, and what effects give at points of theirs is

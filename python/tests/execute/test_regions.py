@@ -119,3 +119,42 @@ def test_state_that_no_output_uses(rng, t):
     y, s1 = build(state_beside).run(k, v, s0)
     close(y, (k * k).sum(1)[:, None] * v, absolute=1e-9)
     close(s1, s0 + k.T @ v, absolute=1e-9)
+
+
+@intent.fn
+def columns(v):
+    return I.reduce.sum(v, axis=0)
+
+
+@intent.fn
+def running_columns(v, state):
+    return I.cumsum(v, axis=0) + state
+
+
+@intent.fn
+def rows(v):
+    return I.reduce.sum(v, axis=1)
+
+
+@intent.kernel
+def read_elsewhere(x: I.In[I.f64, ("M", "N")], at: I.In[I.i32, ("M", "N")], gathered: I.Out[I.f64, ("M", "N")], woven: I.Out[I.f64, ("M", "N")],
+                   folded: I.Out[I.f64, ("M",)]):
+    M, N = x.shape
+    zeros = I.zeros((N,), I.f64)
+    out, last = I.region_scan(source=(x[:, :],), axis=0, summarize=columns, combine=total_merge, identity=zeros, initial_state=zeros, apply=shift_apply,
+                              emit=running_columns)
+    i, j = I.indices(I.domain(M)), I.indices(I.domain(N))
+    gathered[:, :] = I.gather(out, index=(i[:, None], at[:, :]))
+    woven[:, :] = I.gather(I.reshape(I.join(out, -out), (M, 2 * N)), index=(i[:, None], j[None, :] * 2 + (i[:, None] & 1)))
+    folded[:] = I.region_fold(source=(out,), axis=1, summarize=rows, combine=total_merge, identity=I.zeros((M,), I.f64))
+
+
+@pytest.mark.parametrize("m, n", [(0, 3), (1, 1), (7, 5), (90, 33)])
+def test_outputs_at_other_members(rng, m, n):
+    """Places that follow the scanned axis are places of the whole output, not of a slice."""
+    x, at = rng.standard_normal((m, n)), rng.integers(0, n, (m, n)).astype(np.int32)
+    gathered, woven, folded = build(read_elsewhere).run(x, at)
+    whole = np.cumsum(x, 0)
+    close(gathered, np.take_along_axis(whole, at, 1), absolute=1e-10)
+    close(woven, np.where(np.arange(m)[:, None] & 1, -whole, whole), absolute=1e-10)
+    close(folded, whole.sum(1), absolute=1e-9)
