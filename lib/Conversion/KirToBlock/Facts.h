@@ -15,6 +15,9 @@
 
 namespace intent::conversion {
 
+/// A `serial_elements` from which on the target bounds nothing.
+constexpr int64_t unboundedSerial = int64_t(1) << 40;
+
 /// An iteration variable: one per axis of an effect, per parallel or ordered loop variable, per reduced, contracted,
 /// scanned or folded axis of a structured operation, per axis of a loop carry, per output of a region scan (a position in
 /// a slice). The passes of a `while` and the chunks of a folded axis are axes too, of which no value has members: a chunk's

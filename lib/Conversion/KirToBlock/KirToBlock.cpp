@@ -23,6 +23,7 @@ public:
       : kernel(kernel), target(target), options(options), builder(kernel) {}
 
   LogicalResult run() {
+    keepStages(kernel);
     facts.emplace(kernel);
     if (facts->checked) {
       if (failed(facts->analyse())) return failure();

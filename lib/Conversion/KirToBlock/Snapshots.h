@@ -13,6 +13,9 @@ mlir::LogicalResult emitReplaced(kir::ReadOp read, mlir::Operation *by);
 /// each step's own. Failure has emitted a diagnostic: no buffer can hold one of them.
 mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Value> &found);
 
+/// Keeps stages of tensors that are read at several members each, where computing them anew multiplies to too much.
+void keepStages(kir::KernelOp kernel);
+
 /// True if a buffer can hold the value, what a read or another effect gives, and none does yet.
 bool canKeep(Facts &facts, mlir::Value value);
 

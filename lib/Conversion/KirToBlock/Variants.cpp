@@ -10,8 +10,6 @@ using namespace intent::block;
 
 namespace intent::conversion {
 
-static constexpr int64_t unboundedSerial = int64_t(1) << 40;
-
 // A group that only one instance runs is legal while what it serialises fits.
 ExprAttr Assignment::serialGuard(const GroupFacts &group) {
   int64_t limit = feature("serial_elements", INT64_MAX);

@@ -82,7 +82,9 @@ class Draw:
         if self.chance(0.2):
             return Term(f"I.cast({{}}, I.index) % {axis}", sort, [self.tensor((extent,), depth + 1)])
         if extent in REGIONS:
-            return Term(self.rng.choice((f"{axis} - 1 - I.indices({extent})", f"I.maximum(I.indices({extent}) - 1, 0)")), sort)
+            mirrored = f"{axis} - 1 - I.indices({extent})"
+            # A view bounds a length that only data knows where places move along it.
+            return Term(mirrored if extent == "few" else self.rng.choice((mirrored, f"I.maximum(I.indices({extent}) - 1, 0)")), sort)
         return Term(self.rng.choice((f"rev_{axis}", f"up_{axis}", f"p_{axis}[:]")), sort)
 
     def element(self, holder, shape, items, what=""):
