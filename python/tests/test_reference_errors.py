@@ -5,6 +5,8 @@ import pytest
 
 import intent
 import intent.language as I
+from intent.reference import elementwise
+from intent.reference.operations import OPERATIONS
 from programs import kernel
 from test_frontend_errors import CASES, FIRST, HELPERS, VIEWS, Mode, Other
 
@@ -209,6 +211,44 @@ def test_python_errors_become_the_authors():
     assert "division or modulo by zero" in reported(X, "t = 1 // 0", f32(3), f32(3), line=1)
     assert "referenced before" in reported(X, "if x[0] > 5.0:\n    t = x[0]\ny[0] = t", f32(3), f32(3), line=3).replace("cannot access local variable 't' where it is not associated", "referenced before")
     assert reported(X, "y[0] = missing", f32(3), f32(3), line=1) == "name 'missing' is not defined"
+
+
+MISTAKES = {"a + missing": "name 'missing'", "(a, b)[2]": "tuple index out of range", "(a, b).first": "no attribute 'first'", "a + 1 // 0": "by zero", "a + I": "operand"}
+CALLED = {
+    "reduce": "y[0] = I.reduce(x[:], axis=0, identity=0.0, combine=f)",
+    "scan": "y[:] = I.scan(x[:], axis=0, identity=0.0, combine=f)",
+    "scatter_reduce": "I.scatter_reduce(y, index=(0,), value=1.0, combine=f)",
+    "fold combine": "y[0] = I.region_fold(source=(x[:],), axis=0, summarize=one, combine=f, identity=0.0)",
+    "fold summarize": "y[0] = I.region_fold(source=(x[:],), axis=0, summarize=over, combine=I.add, identity=0.0)",
+    "scan apply": "o, s = I.region_scan(source=(x[:],), axis=0, summarize=one, combine=I.add, identity=0.0, initial_state=x[0], apply=f, emit=out)",
+    "scan emit": "o, s = I.region_scan(source=(x[:],), axis=0, summarize=one, combine=I.add, identity=0.0, initial_state=x[0], apply=I.add, emit=f)",
+}
+CALLED_FROM = ("@intent.fn\ndef f(a, b):\n    return {}\n@intent.fn\ndef one(v):\n    return I.reduce.sum(v, axis=0)\n"
+               "@intent.fn\ndef over(v):\n    return f(one(v), one(v))\n@intent.fn\ndef out(v, s):\n    return v\n")
+
+
+@pytest.mark.parametrize("call", CALLED)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_python_errors_in_called_functions_become_the_authors(call, mistake):
+    before = CALLED_FROM.format(mistake)
+    message = reported(X, CALLED[call], f32(3), f32(3), before=before, line=1 - before.count("\n"))
+    assert MISTAKES[mistake] in message or mistake == "a + I" and "expected" in message
+
+
+def test_a_combine_that_is_no_function():
+    for call in ("y[0] = I.reduce(x[:], axis=0, identity=0.0, combine=1.0)", "I.scatter_reduce(y, index=(0,), value=1.0, combine=1.0)"):
+        assert "expected an @intent.fn or an operation of the language, got literal 1.0" in reported(X, call, f32(3), f32(3), line=1)
+
+
+def test_a_failure_of_the_reference_is_its_own(monkeypatch):
+    def fail(value):
+        return {}[value]
+
+    monkeypatch.setitem(OPERATIONS, "exp", fail)
+    fail.__code__ = fail.__code__.replace(co_filename=elementwise.__file__)
+    for body in ("y[0] = I.exp(x[0])", "y[0] = I.reduce(x[:], axis=0, identity=0.0, combine=f)"):
+        with pytest.raises(intent.InternalError, match="the reference failed: "):
+            intent.interpret(kernel(X, body, "@intent.fn\ndef f(a, b):\n    return I.exp(a)\n"))(f32(3), f32(3))
 
 
 def test_operations_outside_a_kernel():

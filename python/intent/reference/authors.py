@@ -69,17 +69,18 @@ def places(traceback, codes):
     return found[::-1]
 
 
-def passes_through(traceback, folder):
-    """Whether a frame below the first belongs to a file of the folder; the first is the one that runs the author's function."""
-    traceback = traceback.tb_next
-    innermost = None
+def raised_below(traceback, codes, folder):
+    """Whether a file of the folder has a frame below the innermost frame of the author's."""
+    files = {code.co_filename for code in codes}
+    below = True
     while traceback is not None:
-        innermost = traceback.tb_frame.f_code.co_filename
-        inside_folder = os.path.dirname(innermost) == folder
-        if inside_folder and not innermost.endswith("interpret.py"):
-            return True
+        filename = traceback.tb_frame.f_code.co_filename
+        if filename in files:
+            below = False
+        elif os.path.dirname(filename) == folder:
+            below = True
         traceback = traceback.tb_next
-    return innermost is not None and os.path.dirname(innermost) == folder
+    return below
 
 
 def current_place(codes):

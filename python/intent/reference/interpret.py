@@ -312,7 +312,7 @@ class Interpreter:
     def _translated(self, error):
         """What Python raised: the author's error, unless it comes from inside the reference; then a defect of it."""
         found = authors.places(error.__traceback__, self._codes)
-        if isinstance(error, RecursionError) or not authors.passes_through(error.__traceback__, os.path.dirname(__file__)):
+        if isinstance(error, RecursionError) or not authors.raised_below(error.__traceback__, self._codes, os.path.dirname(__file__)):
             translated = LanguageError(str(error) or type(error).__name__)
         else:
             translated = InternalError(f"the reference failed: {type(error).__name__}: {error}")

@@ -9,7 +9,7 @@ from . import indexing
 from .context import current
 from .formats import BOOL, decoded, encoded, raw_dtype
 from .races import Storage
-from .values import Scalar, Tensor, Value, as_format, as_value, broadcast_shape, describe, index_scalar, leaves
+from .values import Scalar, Tensor, Value, as_format, as_value, broadcast_shape, describe, function_argument, index_scalar, leaves
 
 
 class Memory:
@@ -191,6 +191,7 @@ def scatter_unique(destination, index, value):
 def scatter_reduce(destination, index, value, combine):
     """Collisions combine one by one, in an order that the seed shuffles."""
     target = memory_of(destination, "I.scatter_reduce")
+    function_argument(combine, "I.scatter_reduce: combine")
     target.check_writable()
     selection = checked(target, index)
     data = spread(target, selection, value)

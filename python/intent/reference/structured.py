@@ -9,8 +9,8 @@ from .construction import tensor_argument
 from .context import current
 from .elementwise import computed, require_arithmetic
 from .formats import BOOL, FORMATS, INDEX, converted, rounded
-from .values import (Divergence, Record, Scalar, Tensor, Value, as_format, as_value, broadcast_shape, describe, format_of, leaves, matched,
-                     rebuilt, run_time_index, same_structure, static_int)
+from .values import (Divergence, Record, Scalar, Tensor, Value, as_format, as_value, broadcast_shape, describe, format_of, function_argument, leaves,
+                     matched, rebuilt, run_time_index, same_structure, static_int)
 
 # Sums widen these formats unless acc_dtype says otherwise.
 _WIDENED = {"f16": "f32", "bf16": "f32", "f8e4m3fn": "f32", "f8e5m2": "f32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "bool": "i32"}
@@ -139,8 +139,7 @@ class Combiner:
 
     def __init__(self, combine, structure, identity, tensors, combine_operands, kept, what):
         """`kept`: the shape of the axes that stay; a tensor among the operands has it, and a lane sees its element."""
-        if not callable(combine):
-            raise LanguageError(f"{what}: expected an @intent.fn or an operation of the language, got {describe(combine)}")
+        function_argument(combine, what)
         if not isinstance(combine_operands, tuple):
             raise LanguageError(f"combine_operands: expected a tuple, got {describe(combine_operands)}")
         self.combine, self.structure = combine, structure

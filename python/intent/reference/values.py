@@ -236,6 +236,13 @@ def kind_of(values):
     return Tensor
 
 
+def function_argument(function, what):
+    """An author's function, or an operation of the language that serves as one. LanguageError."""
+    if not callable(function):
+        raise LanguageError(f"{what}: expected an @intent.fn or an operation of the language, got {describe(function)}")
+    return function
+
+
 def static_int(value, what):
     """A compile-time integer. LanguageError."""
     if isinstance(value, int) and not isinstance(value, bool):
