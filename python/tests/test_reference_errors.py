@@ -153,6 +153,20 @@ def test_folds_that_keep_the_laws():
             np.testing.assert_array_equal(y, np.float32(expected))
 
 
+@pytest.mark.parametrize("summary", ["I.reduce.sum(v, axis=0)", "I.cast(I.reduce.sum(I.cast(v, I.f64), axis=0), I.f32)", "I.cumsum(v, axis=0)[v.shape[0] - 1]",
+                                     "I.dot(v, v, acc_dtype=I.f32)[()]", "I.reduce(v, axis=0, identity=0.0, combine=I.add)"])
+def test_folds_that_sum_in_a_narrower_format(summary):
+    x, y = np.random.default_rng(5).standard_normal(40).astype(np.float32), f32(1)
+    before = SUM.format(summary=f"I.cast({summary}, I.f64)", join="a + b")
+    for seed in range(3):
+        intent.interpret(kernel(X, "y[0] = I.cast(" + FOLD[7:].format(identity="0.0") + ", I.f32)", before), seed=seed)(x, y)
+    exact = x.astype(float)
+    np.testing.assert_allclose(y[0], (exact * exact if "dot" in summary else exact).sum(), atol=1e-5)
+    # What was rounded to f64 alone keeps the bound of f64, whatever the source is.
+    before = SUM.format(summary="I.reduce.sum(I.cast(v, I.f64), axis=0) * (1.0 + 1e-9 * I.cast(v.shape[0], I.f64))", join="a + b")
+    assert "summarize(A ++ B)" in reported(X, "y[0] = I.cast(" + FOLD[7:].format(identity="0.0") + ", I.f32)", x, f32(1), before=before, line=1)
+
+
 def test_the_identity_of_an_empty_fold_has_the_summarys_dtype():
     body = "y[0] = I.cast(I.region_fold(source=(I.cast(x[:], I.i32),), axis=0, summarize=whole, combine=join, identity=7) + I.cast(1, I.i32), I.f32)"
     y = f32(1)

@@ -6,6 +6,7 @@ import numpy as np
 from intent.errors import LanguageError
 
 from . import special
+from .context import note_rounding
 from .formats import BOOL, F32, bits_as, converted, is_literal, literal_array, rounded
 from .values import Scalar, Value, alike, as_value, broadcast_shape, describe, format_of, kind_of
 
@@ -72,12 +73,15 @@ _FLOAT = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide, "%": np.remainder, "pow": np.power,
     "maximum": np.maximum, "minimum": np.minimum, "maximum_num": _number_wins(np.maximum), "minimum_num": _number_wins(np.minimum),
 }
+_ROUNDING = ("+", "-", "*", "/", "%")
 
 
 def computed(op, a, b, format):
     """One binary operation on arrays of storage of one format."""
     if format.is_float:
         if format.name in ("f32", "f64") and op != "pow":
+            if op in _ROUNDING:
+                note_rounding(format)
             return _FLOAT[op](a, b)
         # Two exact operands of at most half of float64's precision: the second rounding changes nothing.
         return rounded(_FLOAT[op](a.astype(np.float64), b.astype(np.float64)), format)

@@ -1,6 +1,8 @@
 """Region folds and scans, run under several segmentations so that a broken law shows (numerics.md section 3)."""
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from intent.errors import LanguageError
@@ -8,15 +10,12 @@ from intent.errors import LanguageError
 from .construction import tensor_argument
 from .context import current
 from .formats import is_literal
+from .laws import THOROUGH, Laws
 from .structured import axes_of
 from .values import Tensor, as_format, as_value, describe, leaves, matched, rebuilt, same_structure
 
-# A call site is checked thoroughly this many times in one run, and lightly afterwards.
-_THOROUGH = 3
 # The finest segmentation of a long source has this many slices at most.
 _FINEST = 256
-# Longest product of relative error that rounding explains, in units of the format's last place.
-_SLACK = 4096
 
 
 class Source:
@@ -46,45 +45,14 @@ def _segmentations(extent):
     if extent < 2:
         return
     visits = interpreter.visit("fold")
-    if visits > _THOROUGH and interpreter.random.random() < 0.8:
+    if visits > THOROUGH and interpreter.random.random() < 0.8:
         return
-    for _ in range(2 if visits <= _THOROUGH else 1):
+    for _ in range(2 if visits <= THOROUGH else 1):
         count = int(interpreter.random.integers(1, min(extent, 9)))
         cuts = interpreter.random.choice(np.arange(1, extent), size=min(count, extent - 1), replace=False)
         yield [0, *sorted(int(c) for c in cuts), extent]
-    if visits <= _THOROUGH:
+    if visits <= THOROUGH:
         yield sorted({*np.linspace(0, extent, min(extent, _FINEST) + 1).astype(int).tolist()})
-
-
-class _Laws:
-    """Compares results that a law says are equal; floats within what regrouping explains, relative to the largest magnitude met."""
-
-    def __init__(self, what):
-        self.what = what
-        self.scales = {}
-
-    def met(self, parts):
-        for at, part in enumerate(parts):
-            if part.format.is_float and part.data.size:
-                finite = np.abs(part.data[np.isfinite(part.data)].astype(np.float64))
-                if finite.size:
-                    self.scales[at] = max(self.scales.get(at, 0.0), float(finite.max()))
-
-    def require(self, first, second, length, law):
-        self.met(first)
-        self.met(second)
-        for at, (a, b) in enumerate(zip(first, second)):
-            if a.data.shape != b.data.shape:
-                raise LanguageError(f"{self.what}: {law}, but the shapes are {list(a.data.shape)} and {list(b.data.shape)}")
-            if not a.format.is_float:
-                wrong = a.data != b.data
-            else:
-                x, y = a.data.astype(np.float64), b.data.astype(np.float64)
-                bound = self.scales.get(at, 0.0) * 2.0 ** -a.format.precision * (_SLACK + 8 * length)
-                with np.errstate(all="ignore"):
-                    wrong = ~((np.abs(x - y) <= bound) | (x == y) | (np.isnan(x) & np.isnan(y)))
-            if wrong.any():
-                raise LanguageError(f"{self.what}: {law}, but a component differs: {a.data[wrong].reshape(-1)[0]} and {b.data[wrong].reshape(-1)[0]}")
 
 
 class _Monoid:
@@ -98,7 +66,7 @@ class _Monoid:
             raise LanguageError(f"{what}: operands: expected a tuple, got {describe(operands)}")
         self.source, self._summarize, self._combine, self.operands, self.what = source, summarize, combine, operands, what
         self.structure = self._typed(identity)
-        self.laws = _Laws(what)
+        self.laws = Laws(what)
 
     def _typed(self, identity):
         """The identity, its literals in the dtypes that a summary has; weak where the source is empty and no summary of it exists."""
@@ -136,6 +104,16 @@ class _Monoid:
         self.laws.require(leaves(a), leaves(b), self.source.extent, law)
 
 
+def _with_rounding(operation):
+    @functools.wraps(operation)
+    def watched(**arguments):
+        with current().rounding():
+            return operation(**arguments)
+
+    return watched
+
+
+@_with_rounding
 def region_fold(source, axis, summarize, combine, identity, operands):
     what = "I.region_fold"
     source = Source(source, axis, what)
@@ -168,6 +146,7 @@ def _cuts(cuts):
     return ", ".join(inner[:4] + (["..."] if len(inner) > 4 else []))
 
 
+@_with_rounding
 def region_scan(source, axis, summarize, combine, identity, initial_state, apply, emit, operands):
     what = "I.region_scan"
     source = Source(source, axis, what)
@@ -176,7 +155,7 @@ def region_scan(source, axis, summarize, combine, identity, initial_state, apply
         if not callable(function):
             raise LanguageError(f"{what}: {role} is an @intent.fn, got {describe(function)}")
     neutral = fold.structure
-    states = _Laws(what)
+    states = Laws(what)
 
     def applied(transition, state):
         with current().without_effects():
@@ -207,7 +186,7 @@ def region_scan(source, axis, summarize, combine, identity, initial_state, apply
                 states.require(leaves(applied(neutral, start)), leaves(start), source.extent, "apply(identity, s) equals s")
                 states.require(leaves(applied(total, start)), leaves(state), source.extent, "apply(combine(a, b), s) equals apply(b, apply(a, s))")
         else:
-            laws = _Laws(what)
+            laws = Laws(what)
             laws.require(leaves(outcome[0]), leaves(outputs), source.extent, f"emit(A ++ B, s) equals emit(A, s) ++ emit(B, apply(summarize(A), s)) (cut at {_cuts(cuts)})")
             states.require(leaves(outcome[1]), leaves(state), source.extent, f"the final state does not depend on slices (cut at {_cuts(cuts)})")
             states.require(leaves(applied(total, start)), leaves(state), source.extent, "apply(combine(a, b), s) equals apply(b, apply(a, s))")

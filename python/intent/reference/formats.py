@@ -8,6 +8,8 @@ import numpy as np
 from intent.errors import LanguageError
 from intent.language import types as language_types
 
+from .context import note_rounding
+
 
 @dataclass(frozen=True)
 class Format:
@@ -80,6 +82,12 @@ def rounded(values, format):
     Beyond the largest finite value: infinity, and NaN in f8e4m3fn, which has none.
     """
     values = np.asarray(values)
+    result = _nearest(values, format)
+    note_rounding(format, values, result)
+    return result
+
+
+def _nearest(values, format):
     if format.name in ("f16", "f32", "f64"):
         return values.astype(format.storage)
     wide = values.astype(np.float64)
@@ -114,7 +122,9 @@ def converted(data, source, target):
     if source.is_float:
         return rounded(data, target)
     if target.name in ("f32", "f64"):
-        return data.astype(target.storage)
+        result = data.astype(target.storage)
+        note_rounding(target, data, result)
+        return result
     return rounded(odd_double(data.astype(np.uint64 if source.kind == "uint" else np.int64)), target)
 
 

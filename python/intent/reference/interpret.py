@@ -248,6 +248,7 @@ class _Pure:
 
 
 _SIGNATURES = {}
+_EXACT = 1 << 16  # a precision beyond every format's
 
 
 def _signature(name, function):
@@ -276,13 +277,26 @@ def _helper_view(parameter, annotation, view, symbols):
     return view
 
 
+class _Rounding:
+    """While it lasts, `interpreter.narrowest` is the precision of the narrowest float format that something was rounded to."""
+
+    def __init__(self, interpreter):
+        self.interpreter = interpreter
+
+    def __enter__(self):
+        self.outer, self.interpreter.narrowest = self.interpreter.narrowest, _EXACT
+
+    def __exit__(self, *ignored):
+        self.interpreter.narrowest = min(self.outer, self.interpreter.narrowest)
+
+
 class Interpreter:
     """The state of one run: free choices, extents by symbol, parallel loops, author functions that have run."""
 
     def __init__(self, seed, types, symbols):
         self.random = np.random.default_rng(seed)
         self.types, self.symbols = types, {name: extent for name, extent in symbols.items() if not name.startswith("%")}
-        self.races, self.pure = Races(), 0
+        self.races, self.pure, self.narrowest = Races(), 0, 0
         self._codes, self._functions, self._active, self._visits = set(), {}, [], {}
         self._left = None
 
@@ -376,6 +390,9 @@ class Interpreter:
 
     def without_effects(self):
         return _Pure(self)
+
+    def rounding(self):
+        return _Rounding(self)
 
     def visit(self, what):
         """How often the running author line came here, this time included."""
