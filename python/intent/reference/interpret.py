@@ -294,7 +294,8 @@ class Interpreter:
     """The state of one run: free choices, extents by symbol, parallel loops, author functions that have run."""
 
     def __init__(self, seed, types, symbols):
-        self.random = np.random.default_rng(seed)
+        # Trials of laws draw apart, so that they change no other choice of the seed.
+        self.random, self.trials = np.random.default_rng(seed), np.random.default_rng([seed, 1])
         self.types, self.symbols = types, {name: extent for name, extent in symbols.items() if not name.startswith("%")}
         self.races, self.pure, self.narrowest = Races(), 0, 0
         self._codes, self._functions, self._active, self._visits = set(), {}, [], {}

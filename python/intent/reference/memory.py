@@ -8,8 +8,13 @@ from intent.errors import LanguageError
 from . import indexing
 from .context import current
 from .formats import BOOL, decoded, encoded, raw_dtype
+from .laws import THOROUGH, require_any_order
 from .races import Storage
+from .structured import Combiner
 from .values import Scalar, Tensor, Value, as_format, as_value, broadcast_shape, describe, function_argument, index_scalar, leaves
+
+# Pairs of colliding lanes that a scatter tries in both orders.
+_COLLISIONS = 16
 
 
 class Memory:
@@ -199,6 +204,7 @@ def scatter_reduce(destination, index, value, combine):
     target.check_written(positions, len(data))
     target._note(positions, "atomic")
     interpreter = current()
+    _require_any_order(target, positions, data, combine)
     for lane in interpreter.random.permutation(len(data)).tolist():
         at = tuple(int(p[lane]) for p in positions)
         held = Scalar(np.asarray(decoded(target.raw[at], target.format), target.format.storage), target.format)
@@ -206,6 +212,25 @@ def scatter_reduce(destination, index, value, combine):
         with interpreter.without_effects():
             combined = as_format(combine(held, added), target.format, "combine result")
         target.raw[at] = encoded(combined.data, target.format)
+
+
+def _require_any_order(target, positions, data, combine):
+    """Tries the combine of a scatter on pairs of lanes that collide."""
+    what = "I.scatter_reduce"
+    interpreter = current()
+    if len(data) < 2 or interpreter.visit(what) > THOROUGH:
+        return
+    flat = np.ravel_multi_index(positions, target.raw.shape) if positions else np.zeros(len(data), np.int64)
+    order = interpreter.trials.permutation(len(flat))
+    order = order[np.argsort(flat[order], kind="stable")]
+    pairs = np.flatnonzero(np.diff(flat[order]) == 0)
+    pairs = interpreter.trials.choice(pairs, min(len(pairs), _COLLISIONS), replace=False)
+    if len(pairs):
+        first, second = order[pairs], order[pairs + 1]
+        held = decoded(target.raw[tuple(p[first] for p in positions)] if positions else np.repeat(target.raw.reshape(1), len(first)), target.format)
+        element = Tensor(np.asarray(held, target.format.storage), target.format)
+        neutral = Scalar(element.data[0], target.format)
+        require_any_order(Combiner(combine, element, neutral, [element], (), (), what), element.data, (data[first], data[second]), what)
 
 
 def gather(source, index, valid, fill):

