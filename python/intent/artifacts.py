@@ -74,12 +74,12 @@ class GeneratedProgram:
         """Reads what `save` wrote, or a cache entry. ConfigurationError if files are missing or changed."""
         try:
             directory = Path(directory).absolute()
-            manifest = json.loads((directory / "manifest.json").read_bytes())
+            manifest = json.loads(cache.read_file(directory / "manifest.json"))
             files = cache.read_entry(directory, manifest["key"])
             if files is None:
                 raise ValueError("a file is missing or does not match its checksum")
             return cls(files, targets.Target.parse(manifest["target"]), str(directory), manifest["options"])
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise ConfigurationError(f"no saved program: {error}", source=str(directory)) from error
 
     def materialize(self, *, target=None):

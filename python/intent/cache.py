@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 import threading
 import warnings
@@ -173,20 +175,27 @@ def _acquire(path: Path) -> int:
         os.close(descriptor)
 
 
+def read_file(path) -> bytes:
+    """The bytes of a regular file. OSError for anything else, a pipe that nobody writes included."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "no regular file", str(path))
+    return Path(path).read_bytes()
+
+
 def read_entry(directory: Path, key: str):
     """`{file name: text}` of the complete entry `key` in `directory`, else None."""
     try:
-        manifest = json.loads((directory / _MANIFEST).read_bytes())
+        manifest = json.loads(read_file(directory / _MANIFEST))
         if manifest["key"] != key or manifest.pop("checksum") != _manifest_checksum(manifest):
             return None
         files = {}
         for name, checksum in manifest["files"].items():
-            data = (directory / name).read_bytes()
+            data = read_file(directory / name)
             if hashlib.sha256(data).hexdigest() != checksum:
                 return None
             files[name] = data.decode()
         return files
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -211,7 +220,7 @@ def _place(base: Path, final: Path, contents: dict, present, limited: bool) -> P
                 aside = base / f".old-{private.name[5:]}"
                 with contextlib.suppress(FileNotFoundError):
                     os.rename(final, aside)
-                shutil.rmtree(aside, ignore_errors=True)
+                eviction.remove(aside)
                 os.rename(private, final)
         _sync_directory(final.parent)
         return final

@@ -249,6 +249,16 @@ def _constant(value, session=None, depth=0):
     return None
 
 
+def float_of(value):
+    """The float that an int stands for, any other object as it is. LanguageError where f64 holds none as large."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise LanguageError(f"expected an int that f64 holds, got one of {value.bit_length()} bits") from None
+
+
 class _Session:
     """One request: functions in discovery order, files and nodes appended as they are met."""
 
@@ -344,10 +354,13 @@ class _Session:
         annotation = _annotation(function, source, argument)
         default = _default(function, name)
 
-        def constant():
+        def constant(real=False):
             if default is _missing:
                 return None
-            value = _constant(default, self)
+            try:
+                value = _constant(float_of(default) if real else default, self)
+            except LanguageError as error:
+                raise source.error(argument, f"default of parameter '{name}': {error.message}") from None
             if value is None:
                 raise source.error(argument, f"default of parameter '{name}': expected an immutable constant, got {type(default).__name__}")
             return value
@@ -355,16 +368,21 @@ class _Session:
         if isinstance(annotation, ConstexprAnnotation):
             kind = annotation.type
             spelled = {"enum": self.enum_name(kind)} if issubclass(kind, Enum) else kind.__name__
-            return {"kind": "constexpr", **described, "type": spelled, "default": constant()}
+            return {"kind": "constexpr", **described, "type": spelled, "default": constant(kind is float)}
         if isinstance(annotation, View):
             if default is not _missing:
                 raise source.error(argument, f"parameter '{name}' is a view and takes no default")
             limits = annotation.constraints
             strides = None if limits.strides is None else list(limits.strides)
+            for item in (*annotation.shape, *(strides or ())):
+                if not _nameable(item):
+                    expected = f"a symbol without {_RESERVED}" if isinstance(item, str) else "an int of 64 bits"
+                    raise source.error(argument.annotation or argument, f"parameter '{name}': expected {expected}, got {_shown(item)}")
             return {"kind": "view", **described, "access": annotation.access, "dtype": _dtype(annotation.dtype), "shape": list(annotation.shape),
                     "noalias": limits.noalias, "alias": limits.alias, "strides": strides}
         if isinstance(annotation, (DType, TypeVar)):
-            return {"kind": "scalar", **described, "dtype": _dtype(annotation), "default": constant()}
+            real = isinstance(annotation, DType) and annotation.name[0] in "bf" and annotation.name != "bool"
+            return {"kind": "scalar", **described, "dtype": _dtype(annotation), "default": constant(real)}
         if captured.is_kernel:
             what = "has no annotation" if annotation is _missing else f"is annotated with {annotation!r}"
             raise source.error(argument, f"parameter '{name}' {what}; expected I.In, I.Out or I.InOut, a dtype, or I.Constexpr")
@@ -372,6 +390,19 @@ class _Session:
 
 
 _missing = object()
+# What launch expressions, kernel IR and the names of the compiler's own symbols are made of (lib/Frontend/Request.cpp).
+_RESERVED = 'any of " \\ ? % #, line ends and surrogates'
+
+
+def _nameable(item):
+    """Whether a shape or stride item can stand in a request."""
+    if isinstance(item, str):
+        return not any(c in '"\\\n?%#' or "\ud800" <= c <= "\udfff" for c in item)
+    return item is None or -1 << 63 <= item < 1 << 63
+
+
+def _shown(item):
+    return repr(item) if isinstance(item, str) or item.bit_length() <= 128 else f"one of {item.bit_length()} bits"
 
 
 def _dtype(element):
@@ -438,8 +469,12 @@ def capture(kernel, constexprs=None, types=None):
     while session.pending:
         session.add(session.pending.pop())
     bound = {}
+    declared = {p["name"]: p for p in session.functions[entry]["params"] if p["kind"] == "constexpr"}
     for name, value in (constexprs or {}).items():
-        bound[name] = _constant(value, session)
+        try:
+            bound[name] = _constant(float_of(value) if declared.get(name, {}).get("type") == "float" else value, session)
+        except LanguageError as error:
+            raise LanguageError(f"constexpr '{name}': {error.message}") from None
         if bound[name] is None:
             raise LanguageError(f"constexpr '{name}': expected an int, float, bool, str or enum member, got {type(value).__name__}")
     chosen = {}

@@ -105,7 +105,7 @@ def _scan(base: Path):
     for room in _listing(base):
         staged = _STAGING.match(room.name)
         if room.name.startswith(".old-") or staged and _age(room) > _ABANDONED_SECONDS:
-            shutil.rmtree(room.path, ignore_errors=True)
+            remove(room.path)
             continue
         if staged:
             total += int(staged[1])
@@ -120,6 +120,14 @@ def _scan(base: Path):
             entries.append((used, Path(entry.path), counted))
             total += counted
     return entries, total
+
+
+def remove(path) -> None:
+    """Removes a folder, or what stands in its place, as far as it can. A pipe must not be opened, as `rmtree` would."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        return
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _listing(path):
@@ -154,7 +162,7 @@ def _evict(base: Path, directory: Path) -> bool:
         return True
     except OSError:
         return False
-    shutil.rmtree(aside, ignore_errors=True)
+    remove(aside)
     return True
 
 

@@ -169,7 +169,10 @@ def of_arrays(arguments) -> Target:
         # Asked of the type, since an instance may answer any name.
         device_of = getattr(type(value), "__dlpack_device__", None)
         if device_of is not None and torch is not None and not isinstance(value, (type, torch.Tensor)):
-            kind, index = device_of(value)
+            try:
+                kind, index = device_of(value)
+            except Exception:  # the exporter's own refusal, of any type: binding the argument reports it
+                continue
             if kind in (2, 10, 13):
                 return Target("triton", torch_arch(torch, index))
     return Target("host")

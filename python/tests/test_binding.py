@@ -5,9 +5,10 @@ import pytest
 
 from fake_native import metadata, scalar, view
 from intent.errors import CallError, InternalError
-from intent.runtime import interface
+from intent.runtime import interface, outputs
 from intent.runtime.arrays import describe
 from intent.runtime.binding import Plan
+from programs import kernel
 
 
 def plan(*params, device="cpu", **rest):
@@ -188,7 +189,8 @@ def test_scalars_accepted(dtype, good):
 
 @pytest.mark.parametrize("dtype, bad", [
     ("i32", [1.0, 2**31, -2**31 - 1, True, "3", None, np.float32(1), np.zeros(1, np.int32), 10**400]), ("u8", [-1, 256]), ("f32", [True, 1e39, 2**130, 10**400, 1j, "1"]),
-    ("f16", [65505.0]), ("bool", [0, 1.0, np.int8(1)]), ("f8e4m3fn", [449.0, float("inf")])])
+    ("f16", [65505.0]), ("bool", [0, 1.0, np.int8(1)]), ("f8e4m3fn", [449.0, float("inf")]),
+    ("f64", [np.ma.masked, np.ma.array(1.0), np.ma.array(1.0, mask=True)])])
 def test_scalars_refused(dtype, bad):
     p = plan(scalar("s", dtype))
     for value in bad:
@@ -229,6 +231,27 @@ def test_dlpack_arrays():
             raise BufferError("not today")
 
     refused(p, Broken(), f32(3, 2), parameter="x", match="not today")
+
+
+def test_a_device_that_an_object_does_not_tell():
+    class Silent:
+        def __dlpack__(self, **keywords):
+            raise BufferError("not today")
+
+        def __dlpack_device__(self):
+            raise KeyError("device")
+
+    with pytest.raises(CallError, match="not today") as caught:
+        kernel('x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]', "y[:] = x[:]")(Silent(), f32(3))
+    assert caught.value.parameter == "x"
+
+
+def test_an_output_larger_than_memory():
+    for shape in ((2**31, 2**28), (2**40, 2**60), (2**40, 2**70)):
+        huge = np.broadcast_to(np.float32(1), shape[:1] + (1,))
+        with pytest.raises(CallError, match="argument 'y': expected memory for f32") as caught:
+            outputs.complete(plan(view("x", "f32", ("M", "K")), view("y", "f32", ("M", "N"), "out")), (huge,), {}, {"N": shape[1]})
+        assert caught.value.parameter == "y"
 
 
 def test_device_of_the_arrays():

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from intent import cache, eviction
+from intent.artifacts import GeneratedProgram
 from intent.cache import ArtifactCache
+from intent.errors import ConfigurationError
+from intent.tuning import winners
 
 KEY = "ab" + "0" * 62
 OLD = "cd" + "1" * 62
@@ -201,6 +204,55 @@ def fail_from(monkeypatch, n, root, code):
     for name in CALLS:
         monkeypatch.setattr(os, name, wrap(name, getattr(os, name)))
     return seen
+
+
+def deeply(path):
+    path.write_text("[" * 100_000)
+
+
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "source.py"])
+@pytest.mark.parametrize("damage", [deeply, pipe, folder])
+def test_what_is_no_file_of_ours_is_replaced(tmp_path, name, damage):
+    store = ArtifactCache(tmp_path)
+    directory = store.store(KEY, FILES, {})
+    damage(directory / name)
+    assert store.load(KEY) is None
+    with pytest.raises(ConfigurationError, match="no saved program"):
+        GeneratedProgram.load(directory)
+    store.store(KEY, FILES, {})
+    assert store.load(KEY) == (directory, FILES)
+
+
+@pytest.mark.parametrize("damage", [deeply, pipe, folder])
+def test_a_winner_that_is_no_file_of_ours(tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("INTENT_CACHE_DIR", str(tmp_path))
+    path = tmp_path / "v1" / "winners" / KEY[:2] / f"{KEY}.json"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    damage(path)
+    assert winners.find(KEY) is None and winners.of_program("p") == []
+
+
+def test_pipes_in_the_place_of_folders_and_locks(tmp_path):
+    store = ArtifactCache(tmp_path)
+    (tmp_path / "v1" / "locks").mkdir(parents=True)
+    (tmp_path / "v1" / KEY[:2]).mkdir()
+    os.mkfifo(tmp_path / "v1" / "locks" / KEY)
+    os.mkfifo(tmp_path / "v1" / KEY[:2] / KEY)
+    with store.lock(KEY):
+        assert store.load(KEY) is None
+        store.store(KEY, FILES, {})
+    assert store.load(KEY)[1] == FILES
 
 
 def test_file_size_limit(tmp_path):

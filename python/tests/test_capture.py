@@ -155,6 +155,30 @@ def test_bad_constexprs_and_types():
         capture(k, None, {"T": 3})
 
 
+@pytest.mark.parametrize("shape", ['"M\\""', '"%M"', '"M\\n"', '"M\\\\"', '"M?"', '"\\ud800"', "2**63"])
+def test_extents_and_strides_that_no_request_holds(shape):
+    for parameters in (f"x: I.In[I.f32, ({shape},)], y: I.Out[I.f32, (4,)]", f'x: I.In[I.f32, ("M",), I.constraints(strides=({shape},))], y: I.Out[I.f32, (4,)]'):
+        for run in (intent.compile, intent.interpret):
+            with pytest.raises(intent.LanguageError, match="parameter 'x': expected (a symbol without|an int of 64 bits)") as caught:
+                run(kernel(parameters, "y[:] = 0.0"))
+            assert (caught.value.line, caught.value.column) == (2, 10) and caught.value.filename.startswith("case")
+    helper = f"@intent.fn\ndef f(v: I.In[I.f32, ({shape},)]):\n    return v[0]\n"
+    with pytest.raises(intent.LanguageError, match="parameter 'v': expected"):
+        capture(kernel(VIEWS, "y[0, 0] = f(x)", helper))
+
+
+def test_an_int_stands_for_a_constexpr_float():
+    scaled = kernel(VIEWS + ", D: I.Constexpr[float] = 10**40", "y[:, :] = x[:, :]")
+    request = capture(scaled, {"D": 10**40})
+    assert request["constexprs"] == {"D": {"float": 1e40.hex()}}
+    assert request["functions"][0]["params"][2]["default"] == {"float": 1e40.hex()}
+    for make in (lambda: intent.compile(scaled, constexprs={"D": 10**400}), lambda: intent.interpret(scaled, constexprs={"D": 10**5000}),
+                 lambda: capture(kernel(VIEWS + ", D: I.Constexpr[float] = 10**400", "y[:, :] = x[:, :]")),
+                 lambda: capture(kernel(VIEWS + ", D: I.f64 = 10**400", "y[:, :] = x[:, :]"))):
+        with pytest.raises(intent.LanguageError, match="'D': expected an int that f64 holds, got one of [0-9]+ bits"):
+            make()
+
+
 def test_source_that_is_gone_or_changed():
     namespace = {"intent": intent, "I": I}
     exec("@intent.kernel\ndef k(x: I.f32):\n    pass\n", namespace)

@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 
 from fake_native import metadata, scalar, view
 from intent.errors import CallError
-from intent.runtime import interface
+from intent.runtime import interface, outputs
 from intent.runtime.arrays import allocate_like, describe
 from intent.runtime.binding import Plan
 
@@ -76,3 +76,27 @@ def test_scalars_from_tensors():
         p.bind([torch.zeros(1), 3])
     with pytest.raises(CallError):
         p.bind([1.0, torch.tensor(1.0)])
+
+
+def test_tensors_without_memory_of_their_own():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones(3, 4)
+    nested = torch.nested.nested_tensor([torch.ones(3), torch.ones(4)])
+    y = torch.ones(3, 4)
+    for wrong in (fake, nested, torch._efficientzerotensor(3, 4), torch.ones(3, 4, device="meta"), torch.ones(3, 4).to_sparse()):
+        p = plan(*COPY)
+        p.bind([torch.ones(3, 4), y])  # such a layout is known
+        with pytest.raises(CallError) as caught:
+            p.bind([wrong, y])
+        assert caught.value.parameter == "x"
+
+    def inside(t):
+        with pytest.raises(CallError, match="a tensor with memory"):
+            plan(*COPY).bind([t, y])
+        return t
+
+    torch.vmap(inside)(torch.ones(2, 3, 4))
+    with pytest.raises(CallError, match="expected memory for f32"):
+        outputs.complete(plan(view("x", "f32", ("M", "K")), view("y", "f32", ("M", "N"), "out")), (torch.ones(1, 1).expand(2**40, 1),), {}, {"N": 2**60})

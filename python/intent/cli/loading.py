@@ -101,7 +101,7 @@ def _pair(item, option):
 def _json(text, source):
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigurationError(f"expected JSON, got {text!r}", source=source) from None
 
 

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from intent.capture import KernelFunction, capture
+from intent.capture import KernelFunction, capture, float_of
 from intent.errors import CallError, ConfigurationError, IntentError, InternalError, LanguageError
 from intent.language.intrinsic import ACTIVE
 from intent.language.types import ConstexprAnnotation, DType, Enum, View
@@ -190,8 +190,11 @@ def constexpr_value(name, annotation, value):
         if not isinstance(value, kind):
             raise LanguageError(f"constexpr '{name}': expected a member of {kind.__name__}, got {value}")
         return value
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    if kind is float:
+        try:
+            value = float_of(value)
+        except LanguageError as error:
+            raise LanguageError(f"constexpr '{name}': {error.message}") from None
     if type(value) is not kind:
         raise LanguageError(f"constexpr '{name}': expected {kind.__name__}, got {value!r}")
     return value

@@ -95,6 +95,18 @@ def numpy_owner(array):
 
 
 def _describe_torch(torch, tensor) -> Array:
+    try:
+        return _describe_tensor(torch, tensor)
+    except RuntimeError as error:  # tensors of tracers and transforms answer no question about memory
+        raise UnusableArray("a tensor with memory", str(error).partition("\n")[0]) from None
+
+
+def _describe_tensor(torch, tensor) -> Array:
+    if tensor.is_nested:
+        raise UnusableArray("a strided tensor", "a nested tensor")
+    fakes = sys.modules.get("torch._subclasses.fake_tensor")
+    if fakes is not None and isinstance(tensor, fakes.FakeTensor):
+        raise UnusableArray("a tensor with memory", "a FakeTensor")
     if tensor.layout is not torch.strided:
         raise UnusableArray("a strided tensor", f"layout {tensor.layout}")
     name = BY_TORCH_NAME.get(str(tensor.dtype))
@@ -105,14 +117,21 @@ def _describe_torch(torch, tensor) -> Array:
         raise UnusableArray("a tensor with memory on a CPU or GPU", f"device {device}")
     if tensor.is_neg() or tensor.is_conj():
         raise UnusableArray("a tensor that holds its own values (use resolve_neg())", "a lazily negated view")
-    try:
-        owner = ("storage", tensor.untyped_storage().data_ptr())
-        pointer = tensor.data_ptr()
-    except RuntimeError as error:  # fake tensors of tracers have no memory
-        raise UnusableArray("a tensor with memory", str(error).splitlines()[0]) from None
+    owner = ("storage", tensor.untyped_storage().data_ptr())
+    pointer = tensor.data_ptr()
+    if not pointer and tensor.numel():
+        raise UnusableArray("a tensor with memory", f"a {type(tensor).__name__} without")
     # Rank-zero and size-0 tensors report their strides like any other.
     name_of_device = "cpu" if device.type == "cpu" else f"{device.type}:{device.index or 0}"
     return Array(pointer, tuple(tensor.shape), tuple(tensor.stride()), name, name_of_device, False, owner, tensor)
+
+
+def tensor_pointer(torch, tensor) -> int:
+    """The address of element 0 of a plain strided tensor; 0 for one that `describe` has to judge."""
+    try:
+        return tensor.data_ptr() if tensor.layout is torch.strided and not tensor.is_nested else 0
+    except RuntimeError:  # wrappers of transforms have no memory
+        return 0
 
 
 # DLPack device types: CPU, CUDA, CUDA pinned host, ROCm, ROCm pinned host, CUDA managed.
@@ -192,6 +211,17 @@ def allocate_like(like, extents, dtype: str):
 
     `like` is an array argument or None. Raises UnusableArray where no library at hand can allocate it.
     """
+    try:
+        return _allocated(like, extents, dtype)
+    except ModuleNotFoundError:
+        raise UnusableArray(f"the ml_dtypes package, which gives NumPy {dtype}", "not installed") from None
+    except (MemoryError, RuntimeError, ValueError, OverflowError, TypeError) as error:  # as NumPy and torch say that memory is short
+        if isinstance(error, UnusableArray):
+            raise
+        raise UnusableArray(f"memory for {dtype} {list(extents)}", str(error).partition("\n")[0] or "none") from None
+
+
+def _allocated(like, extents, dtype):
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
         return torch.empty(extents, dtype=torch_dtype(torch, dtype), device=like.device)
@@ -201,10 +231,7 @@ def allocate_like(like, extents, dtype: str):
             if torch is None:
                 raise UnusableArray("torch, to allocate outputs on this device (or pass the outputs)", f"device {device}")
             return torch.empty(extents, dtype=torch_dtype(torch, dtype), device=device)
-    try:
-        return np.empty(extents, DTYPES[dtype].numpy_dtype())
-    except ModuleNotFoundError:
-        raise UnusableArray(f"the ml_dtypes package, which gives NumPy {dtype}", "not installed") from None
+    return np.empty(extents, DTYPES[dtype].numpy_dtype())
 
 
 def torch_dtype(torch, name):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import CallError
 from . import overlap as memory
-from .arrays import NotAnArray, UnusableArray, describe
+from .arrays import NotAnArray, UnusableArray, describe, tensor_pointer
 from .dtypes import DTYPES, ScalarMismatch, convert_scalar, same_storage
 from .expressions import ExpressionError, infix
 from .interface import REQUIRED, Interface, Scalar, View, symbol_of
@@ -136,8 +136,7 @@ class Plan:
             if type(value) is ndarray:
                 pointer, readonly = value.__array_interface__["data"]
                 key.append((value.dtype, value.shape, value.strides, readonly, pointer & mask))
-            elif torch is not None and type(value) is torch.Tensor and value.layout is torch.strided:
-                pointer = value.data_ptr()
+            elif torch is not None and type(value) is torch.Tensor and (pointer := tensor_pointer(torch, value)):
                 key.append((value.dtype, value.shape, value.stride(), value.device, value.is_neg(), pointer & mask))
             else:
                 if arrays is None:

@@ -173,6 +173,8 @@ def _unwrap(name, value):
     if isinstance(value, (np.generic, np.ndarray)):
         if value.ndim != 0:
             raise ScalarMismatch(f"{name} scalar", f"array of shape {value.shape}")
+        if isinstance(value, np.ma.MaskedArray):
+            raise ScalarMismatch(f"{name} scalar", "a masked value" if value.mask else "a masked array")
         inner = BY_NUMPY_NAME.get(value.dtype.name)
         if inner is None:
             raise ScalarMismatch(f"{name} scalar", f"{value.dtype} value")

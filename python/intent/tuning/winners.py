@@ -81,7 +81,7 @@ def find(key: str) -> Winner | None:
     if found is not None:
         return found
     try:
-        found = decode(_path(key).read_text(encoding="utf-8"))
+        found = decode(cache.read_file(_path(key)))
     except (OSError, ValueError, RecursionError):
         return None
     if found.key != key:
@@ -104,7 +104,7 @@ def of_program(program: str) -> list:
     try:
         for path in _folder().glob("*/*.json"):
             with contextlib.suppress(OSError, ValueError, RecursionError):
-                winner = decode(path.read_text(encoding="utf-8"))
+                winner = decode(cache.read_file(path))
                 if winner.program == program and winner.key == path.stem:
                     found[winner.key] = winner
     except OSError:
