@@ -9,6 +9,7 @@ import linecache
 import os
 import types as python_types
 
+from intent import definitions
 from intent.errors import LanguageError
 from intent.language.intrinsic import ACTIVE
 from intent.language.types import ConstexprAnnotation, DType, Enum, TypeVar, View
@@ -92,7 +93,8 @@ class _Source:
         self.lines = [line.rstrip("\n") for line in linecache.getlines(self.path, function.__globals__)]
         if not self.lines:
             raise LanguageError(f"the source of '{function.__name__}' is not available: a kernel lives in a file or a notebook cell")
-        self.definition = _find_definition(self, function)
+        self.definition = definitions.find(self, function)
+        definitions.check(self, function)
         arguments = self.definition.args
         for extra in (arguments.vararg, arguments.kwarg):
             if extra is not None:
@@ -102,39 +104,7 @@ class _Source:
         self.free = _free_names(self.definition, self.arguments, self.code)
 
     def error(self, node, message):
-        return _located(self.file, self.lines, node, message)
-
-
-def _located(file, lines, node, message):
-    line, column = node.lineno, node.col_offset + 1
-    text = lines[line - 1] if 0 < line <= len(lines) else None
-    return LanguageError(message, filename=file, line=line, column=column, source_line=text)
-
-
-_FILES = {}  # path -> (lines, {(name, first line): definition})
-
-
-def _find_definition(source, function):
-    known = _FILES.get(source.path)
-    if known is None or known[0] != source.lines:
-        try:
-            tree = ast.parse("\n".join(source.lines) + "\n")
-        except SyntaxError as error:
-            raise LanguageError(f"the source of '{function.__name__}' no longer parses: {error.msg}", filename=source.file,
-                                line=error.lineno, column=error.offset) from None
-        except (RecursionError, MemoryError, ValueError):
-            raise LanguageError(f"the source around '{function.__name__}' nests too deeply for the Python parser",
-                                filename=source.file, line=source.code.co_firstlineno) from None
-        found = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                found[node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])] = node
-        known = _FILES[source.path] = (source.lines, found)
-    definition = known[1].get((source.code.co_name, source.code.co_firstlineno))
-    if definition is None:
-        raise LanguageError(f"the source of '{function.__name__}' changed since it was loaded: import the module again",
-                            filename=source.file, line=source.code.co_firstlineno)
-    return definition
+        return definitions.located(self.file, self.lines, node, message)
 
 
 def _children(node, arguments):

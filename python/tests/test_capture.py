@@ -4,6 +4,7 @@ import sys
 
 import intent
 import intent.language as I
+import numpy as np
 import pytest
 from intent.capture import capture
 from programs import define, kernel
@@ -177,6 +178,44 @@ def test_an_int_stands_for_a_constexpr_float():
                  lambda: capture(kernel(VIEWS + ", D: I.f64 = 10**400", "y[:, :] = x[:, :]"))):
         with pytest.raises(intent.LanguageError, match="'D': expected an int that f64 holds, got one of [0-9]+ bits"):
             make()
+
+
+FORMS = [
+    ("@intent.kernel\nasync def k(x: I.In[I.f32, (4,)]):\n    pass\n", "'k' is written with async def", 2, 1),
+    ("k = intent.kernel(lambda x: x)\n", "expected a function written with def, got a lambda", 1, None),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    yield x\n", "Yield is not part of the language", 3, 5),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    if False:\n        yield from x\n", "YieldFrom is not part of the language", 4, 9),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    a, *b = (1, 2, 3)\n", "Starred is not a target of the language", 3, 8),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    f(x)\n@intent.fn\nasync def f(v):\n    return v\n", "'f' is written with async def", 5, 1),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    f(x)\nf = intent.fn(lambda v: v)\n", "got a lambda", 4, None),
+    ("class A:\n    @intent.kernel\n    def k(__x: I.In[I.f32, (4,)]):\n        pass\nk = A.k\n", "Python changes the name '__x' to '_A__x'", 3, 11),
+    ("class A:\n    @intent.kernel\n    def k(x: I.In[I.f32, (4,)]):\n        x[0] + __g\nk = A.k\n", "Python changes the name '__g' to '_A__g'", 4, 16),
+    ("class A:\n    @intent.kernel\n    def k(x: I.In[I.f32, (4,)]):\n        x.__g\nk = A.k\n", "Python changes the name '__g' to '_A__g'", 4, 9),
+]
+
+
+@pytest.mark.parametrize("text, message, line, column", FORMS, ids=[f[1] for f in FORMS])
+def test_definitions_that_python_reads_otherwise(text, message, line, column):
+    for run in (intent.compile, intent.interpret):
+        with pytest.raises(intent.LanguageError) as caught:
+            run(define(text))
+        assert message in caught.value.message and (caught.value.line, caught.value.column) == (line, column) and caught.value.source_line
+
+
+def test_private_names_that_stay():
+    inside = define("class A:\n    @intent.kernel\n    def k(x: I.In[I.f32, (4,)], y: I.Out[I.f32, (4,)]):\n        __t = x[:]\n        y[:] = __t\nk = A.k\n")
+    outside = define("@intent.kernel\ndef k(__x: I.In[I.f32, (4,)], y: I.Out[I.f32, (4,)]):\n    y[:] = __x[:] * __g\n", __g=1.0)
+    for program in (inside, outside):
+        np.testing.assert_array_equal(intent.interpret(program).run(np.ones(4, np.float32)), 1)
+
+
+@pytest.mark.parametrize("parameters", ["x: I.In[I.f32, (4,)], /, s: I.f32, *, y: I.Out[I.f32, (4,)], D: I.Constexpr[int] = 1",
+                                        "D: I.Constexpr[int], x: I.In[I.f32, (4,)], s: I.f32, y: I.Out[I.f32, (4,)], /"])
+def test_how_python_passes_an_argument_does_not_matter(parameters):
+    helpers = "@intent.fn\ndef f(a, /, *, b):\n    return a + b\n"
+    program = kernel(parameters, "y[:] = f(a=x[:], b=s) * f(x[:], s)", helpers)
+    for run in (intent.compile, intent.interpret):
+        np.testing.assert_array_equal(run(program, constexprs={"D": 2}).run(np.arange(4, dtype=np.float32), 2.0), [4, 9, 16, 25])
 
 
 def test_source_that_is_gone_or_changed():

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import linecache
 import os
 import sys
@@ -32,6 +33,21 @@ def inside(function):
                               function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def call(function, arguments):
+    """Calls a function with arguments by name, those that Python takes by position alone included."""
+    code, named = function.__code__, dict(arguments)
+    return function(*[named.pop(name) for name in code.co_varnames[:code.co_posonlyargcount]], **named)
+
+
+def signature(function):
+    """The signature as the language has it: each argument goes by position or by name. As Python has it where defaults do not allow that."""
+    found = inspect.signature(function)
+    try:
+        return found.replace(parameters=[p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in found.parameters.values()])
+    except ValueError:
+        return found
 
 
 def _columns(code, instruction):

@@ -308,7 +308,7 @@ class Interpreter:
         token = ACTIVE.set(self)
         try:
             with np.errstate(all="ignore"):
-                result = self._prepared(kernel)(**arguments)
+                result = authors.call(self._prepared(kernel), arguments)
             if result is not None:
                 raise LanguageError(f"kernel '{kernel.__name__}' returns a value; results go to Out views")
             if self._left is not None:
@@ -368,7 +368,7 @@ class Interpreter:
             raise LanguageError(f"'{name}' calls itself; the language has no recursion")
         function = self._prepared(captured)
         try:
-            bound = inspect.signature(function).bind(*args, **kwargs)
+            bound = authors.signature(function).bind(*args, **kwargs)
         except TypeError as error:
             raise LanguageError(f"'{name}': {error}") from None
         bound.apply_defaults()
@@ -381,7 +381,7 @@ class Interpreter:
                 bound.arguments[parameter] = _helper_view(parameter, annotation, bound.arguments[parameter], symbols)
         self._active.append(captured)
         try:
-            return function(*bound.args, **bound.kwargs)
+            return authors.call(function, bound.arguments)
         finally:
             self._active.pop()
 
