@@ -154,6 +154,7 @@ private:
   /// Numbers of this instance along the program axes that a value does not vary over, and how many there are: what keeps
   /// its memory apart from that of others.
   llvm::SmallVector<std::pair<Real, block::ExprAttr>> instanceOf(const Demand &own);
+  bool leaveInMemory(const Demand &own);
   mlir::FailureOr<mlir::Value> keep(const Demand &own, const AxisSet &moved, llvm::SmallVector<AxisId> &classes);
 
   /// The part of an axis that a loop walks: from the chunk of `first`, below `end`; null: all.
@@ -306,6 +307,7 @@ private:
   llvm::DenseMap<Effect *, Scope *> entered;        // loops among them, with the scope that holds each
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // of the kernel -> their workspace
   std::vector<FenceSite> fenceSites;
+  llvm::SmallVector<Demand> beingKept;                                            // values that traversals under way store to memory
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<block::LoadOp, 2>> loadsOf; // of the kernel's reads
   std::map<AxisId, mlir::Value> tileOf;                                           // program axis -> which of its tiles this instance has
   llvm::ArrayRef<Effect *> phase;                                                 // those that instances perform side by side

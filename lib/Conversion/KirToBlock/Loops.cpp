@@ -1,6 +1,8 @@
 // Loops: their scopes; what ordered loops of the author and folds carry, over which lanes, and how long they run.
 #include "Construct.h"
+
 #include "Narrow.h"
+#include "Snapshots.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -305,7 +307,13 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
   SmallVector<Value> carries;
   for (auto [i, init] : llvm::enumerate(loop.inits())) {
     for (AxisId id : facts.carryAxes(op, i))
-      if (!lookup(facts.find(id))) return op->emitError("shared gpu: a loop carry's axis is bound only inside the loop");
+      if (!lookup(facts.find(id))) {
+        if (canCarry(facts, op)) {
+          facts.unheld.insert(op);
+          return failure();
+        }
+        return op->emitError("shared gpu: a loop carry's axis is bound only inside the loop");
+      }
     FailureOr<Real> start = realise({init, isa<KirTensorType>(init.getType()) ? facts.carryCoordinates(op, i) : Coordinates()});
     if (failed(start)) return failure();
     carries.push_back(align(*start, lanes[i], loc));

@@ -366,6 +366,21 @@ SmallVector<std::pair<Real, ExprAttr>> Construction::instanceOf(const Demand &ow
   return numbers;
 }
 
+// Has a buffer keep the value in another formation, or what the loop, fold or region scan around it takes; false if none can.
+bool Construction::leaveInMemory(const Demand &own) {
+  Operation *place = placeOf(own);
+  if (Carries::has(place) && canCarry(facts, place)) return facts.unheld.insert(place);
+  if (own.first.getDefiningOp() && canKeep(facts, own.first)) return facts.late.insert(own.first);
+  bool any = false;
+  for (Operation *scope = place; !isa<kir::KernelOp>(scope); scope = scope->getParentOp()) {
+    if (!isa<kir::RegionFoldOp, kir::RegionScanOp>(scope)) continue;
+    for (Value source :
+         isa<kir::RegionFoldOp>(scope) ? cast<kir::RegionFoldOp>(scope).getSources() : cast<kir::RegionScanOp>(scope).getSources())
+      if (Operation *op = source.getDefiningOp(); op && !isa<kir::ReadOp>(op) && canKeep(facts, source)) any |= facts.late.insert(source);
+  }
+  return any;
+}
+
 // Stores a value over all members of `whole` to instance workspace; `classes` are its axes.
 FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, SmallVector<AxisId> &classes) {
   Location loc = own.first.getLoc();
@@ -416,15 +431,10 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
       walked.push_back(id);
       walkable &= group.covers.count(id) && facts.axis(id).kind != Axis::Ordered;
     }
-  if (Operation *loop = own.first.getDefiningOp(); !walkable && loop && Carries::has(loop) && canCarry(facts, loop)) {
-    facts.unheld.insert(loop); // its passes leave what they carry in buffers, in another formation
-    return failure();
-  }
-  if (!walkable && own.first.getDefiningOp() && canKeep(facts, own.first)) {
-    facts.late.insert(own.first);
-    return failure();
-  }
-  if (!walkable) return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
+  bool underway = llvm::is_contained(beingKept, own); // no walk has it in step
+  if ((!walkable || underway) && leaveInMemory(own)) return failure();
+  if (!walkable || underway)
+    return emitError(loc, "shared gpu: a value is needed at members of an axis that this instance does not walk before it");
   SmallVector<ExprAttr> shape;
   for (auto &[number, count] : instanceOf(own))
     shape.push_back(count);
@@ -462,7 +472,9 @@ FailureOr<Value> Construction::keep(const Demand &own, const AxisSet &moved, Sma
       storeAt(memory, *value, at, loc);
       return success();
     };
+    beingKept.push_back(own);
     if (failed(traverse({}, unbound, {own}, body, loc))) return failure();
+    beingKept.pop_back();
     FenceOp::create(builder, loc);
     home->kept[own] = classes;
     home->keptOver[own] = walked;
