@@ -319,6 +319,15 @@ void Facts::formClasses() {
     addConflicts(together);
     if (effect->isLeaf()) touches.push_back({viewOf(effect->op), effectCoordinates(effect->op)});
   }
+  // What is walked in slices is no axis of a state, which is there at once.
+  SmallVector<Operation *> sliced;
+  for (auto &entry : opAxes)
+    if (isa<RegionFoldOp, RegionScanOp>(entry.first)) sliced.push_back(entry.first);
+  for (Operation *op : sliced)
+    for (Operation *other : sliced)
+      for (unsigned i = 0; i < Carries(other).size(); ++i)
+        for (AxisId id : carryAxes(other, i))
+          addConflicts({axesOf(op)[0], id});
   DemandSet seen;
   for (Effect *root : roots)
     for (const Demand &demand : demandsOf(root).order) {
