@@ -201,7 +201,9 @@ void keepIndexed(Facts &facts) {
     Operation *place = source.getDefiningOp() ? source.getDefiningOp() : &source.getParentBlock()->front();
     if (!whole && canHold(facts, source.getType(), place)) indexed[source].push_back(extract);
   });
-  for (auto &[source, extracts] : indexed) {
+  DenseMap<Value, Value> reads; // what stands for a tensor's elements that are a source themselves
+  for (auto &[indexedSource, extracts] : indexed) {
+    Value source = reads.lookup(indexedSource) ? reads.lookup(indexedSource) : indexedSource;
     OpBuilder builder(source.getContext());
     builder.setInsertionPointAfterValue(source);
     auto name = dyn_cast<NameLoc>(source.getLoc());
@@ -209,7 +211,9 @@ void keepIndexed(Facts &facts) {
     buffer.write(builder, source);
     for (ExtractOp extract : extracts) {
       builder.setInsertionPoint(extract);
-      extract.getResult().replaceAllUsesWith(buffer.read(builder, extract.getLoc(), extract.getType(), extract.getIndices()));
+      Value read = buffer.read(builder, extract.getLoc(), extract.getType(), extract.getIndices());
+      reads[extract.getResult()] = read;
+      extract.getResult().replaceAllUsesWith(read);
       extract.erase();
     }
   }
