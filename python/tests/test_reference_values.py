@@ -202,3 +202,22 @@ def test_approximate_and_flushed_operations():
         run("y[:] = I.exp2(a[:], flush_to_zero=True)", [("f32", [1.0])], "f32")
     with pytest.raises(intent.LanguageError, match="approximate is for f32"):
         run("y[:] = I.tanh(a[:], approximate=True)", [("f64", [1.0])], "f64")
+
+
+@intent.kernel
+def literal_for_a_carry(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]):
+    run, k = I.cast(5.0, I.f32), I.cast(0, I.index)
+    for i in range(x.shape[0]):
+        run = 0.0 if x[i] > 0.5 else I.minimum(run + 1.0, 5.0)
+        if x[i] > 0.8:
+            y[i] = -run
+            k = 0
+            continue
+        k = I.maximum(k + 1, 0)
+        y[i] = run + I.cast(i + k, I.f32)
+
+
+def test_a_carry_takes_a_literal_in_its_own_dtype():
+    """What is made of that literal and others is no f64 or i64 of its own."""
+    y = intent.interpret(literal_for_a_carry).run(np.array([0.1, 0.9, 0.3, 0.4, 0.6], np.float32))
+    np.testing.assert_array_equal(y, np.array([5 + 1, 0, 1 + 3, 2 + 5, 0 + 7], np.float32))

@@ -20,8 +20,13 @@ def _kind(values):
     return kind_of(values)
 
 
-def _made(kind, data, format):
-    return kind(np.asarray(data, format.storage), format)
+def _made(kind, data, format, weak=False):
+    return kind(np.asarray(data, format.storage), format, weak)
+
+
+def _are_weak(*operands):
+    """Whether the operands come from literals alone, so that what is made of them takes the dtype of its context, too."""
+    return not any(isinstance(v, Value) and not v.weak for v in operands)
 
 
 def require_arithmetic(format, operation):
@@ -109,7 +114,7 @@ def binary(op, left, right, spelling=None):
         require_float(format, spelling)
     else:
         require_arithmetic(format, spelling)
-    return _made(_kind([a, b]), computed(op, a.data, b.data, format), format)
+    return _made(_kind([a, b]), computed(op, a.data, b.data, format), format, _are_weak(left, right))
 
 
 def power(base, exponent):
@@ -151,7 +156,7 @@ def compare(op, left, right):
 
 def negated(value):
     require_arithmetic(value.format, "'-'")
-    return _made(type(value), np.negative(value.data), value.format)
+    return _made(type(value), np.negative(value.data), value.format, value.weak)
 
 
 def inverted(value):
@@ -264,7 +269,7 @@ def select(condition, true_value, false_value):
     condition = as_value(condition)
     if condition.format is not BOOL:
         raise LanguageError(f"I.select: expected a bool condition, got {describe(condition)}")
-    weak = not any(isinstance(v, Value) and not v.weak for v in (true_value, false_value))
+    weak = _are_weak(true_value, false_value)
     a, b = alike("I.select", true_value, false_value)
     data = np.where(condition.data, a.data, b.data)
     kind = _kind([condition, a, b])
