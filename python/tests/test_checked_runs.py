@@ -129,6 +129,20 @@ def of_a_carry(x: I.In[I.f32, ("N",)], o: I.InOut[I.f32, ("N",)], y: I.InOut[I.f
     o[:] = moved
 
 
+@intent.kernel
+def lanes_that_are_not_valid(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)], z: I.Out[I.f32, ("N",)]):
+    total, i = x[:] + 1.0, I.indices(I.domain(x.shape[0]))
+    y[:] = I.gather(total, index=(i - 1,), valid=i > 0, fill=3.0)
+    z[:] = I.gather(total, index=(i - 1,), valid=i > 1, fill=4.0) + I.gather(total[i % 3], index=(i,), valid=i < 2)
+
+
+def test_lanes_of_a_tensor_that_are_not_valid():
+    x = np.arange(7, dtype=np.float32)
+    for check in (False, True):
+        y, z = intent.compile(lanes_that_are_not_valid, options=intent.CompileOptions(check=check)).run(x)
+        assert np.array_equal(y, [3, 1, 2, 3, 4, 5, 6]) and np.array_equal(z, [5, 6, 2, 3, 4, 5, 6])
+
+
 @pytest.mark.parametrize("kernel", [of_a_written_view, of_a_constant_buffer, of_a_tensor, of_a_carry], ids=lambda kernel: kernel.function.__name__)
 def test_what_is_not_loaded(kernel):
     """Values that are forwarded or computed are asked about as memory is; what is outside a view is a typed zero without that, too."""

@@ -132,8 +132,8 @@ public:
     return WriteOp::create(builder, value.getLoc(), value, view, items, /*unique=*/false);
   }
   Value read(OpBuilder &builder, Location loc) const { return read(builder, loc, type, items); }
-  Value read(OpBuilder &builder, Location loc, Type some, ValueRange indices) const {
-    return ReadOp::create(builder, loc, some, view, indices, Value());
+  Value read(OpBuilder &builder, Location loc, Type some, ValueRange indices, Value valid = {}) const {
+    return ReadOp::create(builder, loc, some, view, indices, valid);
   }
 
   Type type;
@@ -210,10 +210,21 @@ void keepIndexed(Facts &facts) {
     Buffer buffer(builder, source.getLoc(), name ? name.getName().getValue() : "tensor", source.getType());
     buffer.write(builder, source);
     for (ExtractOp extract : extracts) {
-      builder.setInsertionPoint(extract);
-      Value read = buffer.read(builder, extract.getLoc(), extract.getType(), extract.getIndices());
-      reads[extract.getResult()] = read;
-      extract.getResult().replaceAllUsesWith(read);
+      Location loc = extract.getLoc();
+      for (OpOperand &use : llvm::make_early_inc_range(extract->getUses())) {
+        auto choice = dyn_cast<SelectOp>(use.getOwner());
+        if (!choice || use.get() != choice.getTrueValue() || use.get() == choice.getFalseValue()) continue;
+        builder.setInsertionPoint(choice); // a gather with lanes that are not valid
+        Value valid = choice.getCondition();
+        if (auto type = dyn_cast<KirTensorType>(extract.getType()); type && !isa<KirTensorType>(valid.getType()))
+          valid = BroadcastOp::create(builder, loc, withElement(type, builder.getI1Type()), valid, ArrayRef<int64_t>());
+        use.set(buffer.read(builder, loc, extract.getType(), extract.getIndices(), valid));
+      }
+      if (!extract->use_empty()) {
+        builder.setInsertionPoint(extract);
+        Value read = reads[extract.getResult()] = buffer.read(builder, loc, extract.getType(), extract.getIndices());
+        extract.getResult().replaceAllUsesWith(read);
+      }
       extract.erase();
     }
   }
