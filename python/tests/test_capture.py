@@ -23,6 +23,23 @@ def parents(nodes):
     return seen
 
 
+@intent.kernel
+def accents(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)]):
+    été = x[:]; y[:] = été + nowhere  # noqa: E702
+
+
+@intent.kernel
+def accents_of_types(x: I.In[I.f32, ("N",)], i: I.In[I.i32, ("N",)], y: I.Out[I.f32, ("N",)]):
+    été = x[:]; y[:] = été + i[:]  # noqa: E702
+
+
+@pytest.mark.parametrize("kernel, column, end", [(accents, 30, None), (accents_of_types, 24, 34)])
+def test_columns_count_characters(kernel, column, end):
+    with pytest.raises(intent.LanguageError) as caught:
+        intent.compile(kernel)
+    assert caught.value.column == column and end in (None, caught.value.end_column)
+
+
 def test_nodes_are_flat_and_children_come_first():
     request = capture(kernel(VIEWS, "y[:, :] = x[:, :] + 1"))
     used = parents(request["nodes"])
