@@ -51,6 +51,9 @@ bool hasFeature(block::TargetAttr target, llvm::StringRef feature);
 /// Whether a list feature names `item`. A target text that leaves the feature out allows everything.
 bool featureAllows(block::TargetAttr target, llvm::StringRef feature, llvm::StringRef item);
 
+/// A contraction as the list feature `contractions` names it: "f16->f32".
+std::string contractionName(mlir::Type operands, mlir::Type accumulator);
+
 /// Whether contractions of these dtypes have a native form on the target; others are products and sums.
 bool hasContraction(block::TargetAttr target, mlir::Type operands, mlir::Type accumulator);
 

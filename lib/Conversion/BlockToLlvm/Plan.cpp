@@ -53,7 +53,7 @@ const ViewFacts &Plan::factsOf(Value view) const { return views[cast<BlockArgume
 Plan::Plan(ProgramOp program, GroupOp group, ArrayRef<ViewFacts> views, bool checked) : program(program), views(views), checked(checked) {
   SmallVector<Operation *> ops;
   group.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-  for (Operation *op : ops)
+  for (Operation *op : ops) // operands first: no question goes deep
     if (isLazy(op)) cost(op->getResult(0));
   // Users follow definitions in this order, so that the sinks of a value are known when it is reached from the end.
   for (Operation *op : llvm::reverse(ops)) {

@@ -189,6 +189,8 @@ private:
   bool awaitsUnderway(const Demand &demand);
   std::optional<llvm::SmallVector<Demand>> readBefore(Effect *effect, llvm::ArrayRef<Effect *> batch);
   bool awaitsEffects(const Demand &demand);
+  bool readsReplaced(const DemandSet &demands, llvm::ArrayRef<Effect *> effects);
+  bool needsGiven(const DemandSet &demands, llvm::ArrayRef<Effect *> effects);
   bool isWritten(const Demand &demand, llvm::ArrayRef<Effect *> effects, bool later);
   kir::ReadOp replacedBelow(const Demand &demand, llvm::ArrayRef<Effect *> batch);
   bool canWalk(const Demand &demand);

@@ -373,9 +373,9 @@ bool Construction::leaveInMemory(const Demand &own) {
   if (own.first.getDefiningOp() && canKeep(facts, own.first)) return facts.late.insert(own.first);
   bool any = false;
   for (Operation *scope = place; !isa<kir::KernelOp>(scope); scope = scope->getParentOp()) {
-    if (!isa<kir::RegionFoldOp, kir::RegionScanOp>(scope)) continue;
-    for (Value source :
-         isa<kir::RegionFoldOp>(scope) ? cast<kir::RegionFoldOp>(scope).getSources() : cast<kir::RegionScanOp>(scope).getSources())
+    auto fold = dyn_cast<kir::RegionFoldOp>(scope);
+    auto scan = dyn_cast<kir::RegionScanOp>(scope);
+    for (Value source : fold ? ValueRange(fold.getSources()) : scan ? ValueRange(scan.getSources()) : ValueRange())
       if (Operation *op = source.getDefiningOp(); op && !isa<kir::ReadOp>(op) && canKeep(facts, source)) any |= facts.late.insert(source);
   }
   return any;

@@ -47,20 +47,27 @@ bool Construction::isWritten(const Demand &demand, ArrayRef<Effect *> effects, b
   });
 }
 
+// Some of the demands read what the effects replace later.
+bool Construction::readsReplaced(const DemandSet &demands, ArrayRef<Effect *> effects) {
+  return llvm::any_of(demands.order, [&](const Demand &demand) { return isWritten(demand, effects, /*later=*/true); });
+}
+
+// Some of the demands are results of the effects, or read what these write before.
+bool Construction::needsGiven(const DemandSet &demands, ArrayRef<Effect *> effects) {
+  return llvm::any_of(demands.order, [&](const Demand &demand) {
+    Operation *op = demand.first.getDefiningOp();
+    if (op && isEffect(op) && llvm::any_of(effects, [&](Effect *effect) { return effect->op->isAncestor(op); })) return true;
+    return isWritten(demand, effects, /*later=*/false);
+  });
+}
+
 LogicalResult Construction::secure(const Demand &demand, ArrayRef<Effect *> batch, ArrayRef<Effect *> remaining) {
   DemandSet seen;
   facts.reach(demand, seen);
-  bool old = false, fresh = false; // reads what the batch replaces; needs what is still to come
-  for (const Demand &d : seen.order) {
-    Operation *op = d.first.getDefiningOp();
-    fresh |= op && isEffect(op) && llvm::any_of(remaining, [&](Effect *effect) { return effect->op->isAncestor(op); });
-    fresh |= isWritten(d, remaining, /*later=*/false);
-    old |= isWritten(d, batch, /*later=*/true);
-  }
-  if (!old) return success();
+  if (!readsReplaced(seen, batch)) return success();
   for (Scope *scope = current; scope; scope = scope->parent)
     if (scope->memo.count(demand)) return success();
-  if (!fresh && allBound(facts.freeAxes(demand))) return success(succeeded(realise(demand)));
+  if (!needsGiven(seen, remaining) && allBound(facts.freeAxes(demand))) return success(succeeded(realise(demand)));
   if (isWritten(demand, batch, /*later=*/true)) return keepWholeRead(demand.first.getDefiningOp<kir::ReadOp>(), batch[0]);
   for (const Demand &child : facts.children(demand))
     if (failed(secure(child, batch, remaining))) return failure();
@@ -77,13 +84,8 @@ std::optional<SmallVector<Demand>> Construction::readBefore(Effect *effect, Arra
     if (!seen.insert(demand)) continue;
     DemandSet below;
     facts.reach(demand, below);
-    if (llvm::none_of(below.order, [&](const Demand &d) { return isWritten(d, batch, /*later=*/true); })) continue;
-    bool fresh = llvm::any_of(below.order, [&](const Demand &d) {
-      Operation *op = d.first.getDefiningOp();
-      auto gives = [&](Effect *other) { return op && isEffect(op) && other->op->isAncestor(op); };
-      return llvm::any_of(batch, gives) || isWritten(d, batch, /*later=*/false);
-    });
-    if (!fresh && allBound(facts.freeAxes(demand))) {
+    if (!readsReplaced(below, batch)) continue;
+    if (!needsGiven(below, batch) && allBound(facts.freeAxes(demand))) {
       before.push_back(demand);
       continue;
     }
@@ -124,11 +126,7 @@ bool Construction::awaitsEffects(const Demand &demand) {
   if (awaited.empty()) return false;
   DemandSet seen;
   facts.reach(demand, seen);
-  return llvm::any_of(seen.order, [&](const Demand &d) {
-    Operation *op = d.first.getDefiningOp();
-    if (op && isEffect(op) && llvm::any_of(awaited, [&](Effect *effect) { return effect->op->isAncestor(op); })) return true;
-    return isWritten(d, awaited, /*later=*/false);
-  });
+  return needsGiven(seen, awaited);
 }
 
 LogicalResult Construction::emit(ArrayRef<Effect *> effects, ArrayRef<Demand> pending) {

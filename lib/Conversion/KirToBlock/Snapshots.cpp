@@ -100,11 +100,16 @@ LogicalResult findReplaced(Facts &facts, llvm::SetVector<Value> &found) {
 
 //===- buffers -----------------------------------------------------------------------------------------===//
 
-// A buffer's memory is bounded at launch, and only control may hold effects.
-static bool canHold(Facts &facts, Type type, Operation *place) {
+bool mayHoldEffects(Operation *place) {
   for (Operation *scope = place->getParentOp(); !isa<KernelOp>(scope); scope = scope->getParentOp())
     if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(scope)) return false;
-  return llvm::all_of(shapeOf(type), [&](ExtentAttr extent) { return facts.launchBound(extent, place).has_value(); });
+  return true;
+}
+
+// A buffer's memory is bounded at launch.
+static bool canHold(Facts &facts, Type type, Operation *place) {
+  return mayHoldEffects(place) &&
+         llvm::all_of(shapeOf(type), [&](ExtentAttr extent) { return facts.launchBound(extent, place).has_value(); });
 }
 
 namespace {

@@ -16,6 +16,9 @@ mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Value> &fou
 /// Keeps stages of tensors that are read at several members each, where computing them anew multiplies to too much.
 void keepStages(kir::KernelOp kernel);
 
+/// True if only control is around: nothing else may hold effects, such as the write of a buffer.
+bool mayHoldEffects(mlir::Operation *place);
+
 /// True if a buffer can hold the value, what a read or another effect gives, and none does yet.
 bool canKeep(Facts &facts, mlir::Value value);
 

@@ -79,11 +79,9 @@ private:
 
   // Before anything is known of the kernel but its types.
   static bool canKeepEarly(Value value) {
-    for (Operation *scope = value.getDefiningOp()->getParentOp(); !isa<KernelOp>(scope); scope = scope->getParentOp())
-      if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(scope)) return false;
-    return llvm::all_of(shapeOf(value.getType()), [](ExtentAttr extent) {
-      return llvm::none_of(extent.getAtoms(), [](StringAttr atom) { return atom.getValue().starts_with("?"); });
-    });
+    return mayHoldEffects(value.getDefiningOp()) && llvm::all_of(shapeOf(value.getType()), [](ExtentAttr extent) {
+             return llvm::none_of(extent.getAtoms(), [](StringAttr atom) { return atom.getValue().starts_with("?"); });
+           });
   }
 
   SmallVector<Operation *> ops;

@@ -1,8 +1,6 @@
 // Realisation of values: scopes, index expressions, accesses, element-wise work.
 #include "Construct.h"
 
-#include "Snapshots.h"
-
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -381,10 +379,7 @@ FailureOr<Real> Construction::compute(const Demand &demand) {
   if (isEffect(op)) {
     SmallVector<Coordinates, 1> own{isLeafEffect(op) ? facts.ownCoordinates(op) : facts.carryCoordinates(op, *Carries(op).numberOf(value))};
     if (own[0] != coordinates) return elsewhere({value, own[0]}, demand);
-    if (isLeafEffect(op) && canKeep(facts, value)) {
-      facts.late.insert(value); // it is kept where it is there, in another formation
-      return failure();
-    }
+    if (isLeafEffect(op) && leaveInMemory(demand)) return failure();
     return op->emitError("shared gpu: the result of this effect is needed by work that is not done in step with it");
   }
   if (facts.isRunning(demand)) return runningScan(demand);

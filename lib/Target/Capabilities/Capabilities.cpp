@@ -332,9 +332,10 @@ bool intent::featureAllows(block::TargetAttr target, StringRef feature, StringRe
   });
 }
 
+std::string intent::contractionName(Type operands, Type accumulator) { return (dtypeName(operands) + "->" + dtypeName(accumulator)).str(); }
+
 bool intent::hasContraction(block::TargetAttr target, Type operands, Type accumulator) {
-  return featureAllows(target, "contractions", "any") ||
-         featureAllows(target, "contractions", (dtypeName(operands) + "->" + dtypeName(accumulator)).str());
+  return featureAllows(target, "contractions", "any") || featureAllows(target, "contractions", contractionName(operands, accumulator));
 }
 
 SmallVector<StringRef> intent::architecturesWith(StringRef provider, StringRef name, StringRef item) {

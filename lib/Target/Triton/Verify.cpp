@@ -130,24 +130,27 @@ std::optional<Rejection> reject(ProgramOp program, ArrayRef<int64_t> row) {
 
 //===- operations and dtypes ---------------------------------------------------------------------------===//
 
-// "f8e4m3fn values need sm_89, sm_90, ...".
-LogicalResult verifyDtype(Operation *op, Type type, StringRef feature, StringRef what) {
-  TargetAttr target = targetOf(op);
-  StringRef name = dtypeName(type);
-  if (!target || featureAllows(target, feature, name)) return success();
-  InFlightDiagnostic error = capability(op) << "the target " << target.getArch().getValue() << " has no " << name << " " << what;
-  SmallVector<StringRef> others = architecturesWith("triton", feature, name);
+// "the target sm_80 has no f8e4m3fn values (sm_89, sm_90, ... have)".
+LogicalResult lacks(Operation *op, StringRef feature, StringRef item, const Twine &what) {
+  InFlightDiagnostic error = capability(op) << "the target " << targetOf(op).getArch().getValue() << " has no " << what;
+  SmallVector<StringRef> others = architecturesWith("triton", feature, item);
   if (!others.empty()) error << " (" << llvm::join(others, ", ") << " have)";
   nameFeature(error, feature);
   return error;
+}
+
+LogicalResult verifyDtype(Operation *op, Type type, StringRef feature, StringRef what) {
+  TargetAttr target = targetOf(op);
+  StringRef name = dtypeName(type);
+  return !target || featureAllows(target, feature, name) ? success() : lacks(op, feature, name, name + " " + what);
 }
 
 LogicalResult verifyContract(ContractOp op) {
   TargetAttr target = targetOf(op);
   Type element = elementType(op.getLhs().getType()), accumulator = elementType(op.getType());
   if (!target || hasContraction(target, element, accumulator)) return success();
-  return capability(op) << "the target " << target.getArch().getValue() << " has no contraction of " << dtypeName(element)
-                        << " operands into " << dtypeName(accumulator);
+  return lacks(op, "contractions", contractionName(element, accumulator),
+               "contraction of " + dtypeName(element) + " operands into " + dtypeName(accumulator));
 }
 
 // AMD's library has fewer functions.
