@@ -1,6 +1,6 @@
-"""The algorithms of python/tests/test_algorithms.py and the kernels of test_order.py, test_effect_results.py and test_data_extents.py, against the
-reference, and the cases of
-test_sharing.py, test_swaps.py, test_index_width.py, test_literals.py, test_contraction_dtypes.py and test_author_programs.py, against NumPy, on the visible CUDA device through Triton.
+"""Cases of python/tests on the visible CUDA device through Triton: the algorithms of test_algorithms.py and the kernels of test_order.py,
+test_effect_results.py and test_data_extents.py against the reference, and against NumPy what test_sharing.py, test_swaps.py,
+test_index_width.py, test_literals.py, test_contraction_dtypes.py and test_author_programs.py have.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
 `N passed, M failed`.

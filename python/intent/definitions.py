@@ -4,17 +4,15 @@ from __future__ import annotations
 import ast
 import inspect
 
-from intent.errors import LanguageError
+from intent.errors import LanguageError, character_column
 
 _FILES = {}  # path -> (lines, {(name, first line): definition})
 
 
 def located(file, lines, node, message):
-    line, column = node.lineno, node.col_offset + 1
+    line = node.lineno
     text = lines[line - 1] if 0 < line <= len(lines) else None
-    if text is not None and not text.isascii():  # Python's columns count UTF-8 bytes
-        column = len(text.encode()[:node.col_offset].decode(errors="ignore")) + 1
-    return LanguageError(message, filename=file, line=line, column=column, source_line=text)
+    return LanguageError(message, filename=file, line=line, column=character_column(text, node.col_offset + 1), source_line=text)
 
 
 def find(source, function):

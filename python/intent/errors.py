@@ -44,6 +44,11 @@ def _located(severity, message, filename, line, column, end_column, source_line)
     return text
 
 
+def character_column(text, column):
+    """A column that counts UTF-8 bytes of the line, as Python's and the compiler's do, in characters."""
+    return len(text.encode()[:column - 1].decode(errors="ignore")) + 1 if text and isinstance(column, int) and not text.isascii() else column
+
+
 class IntentError(Exception):
     """Base of all errors. `message` is the bare sentence; `str()` adds place, source line, caret and notes.
 

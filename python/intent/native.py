@@ -205,7 +205,7 @@ def diagnostics_error(status, text, request, kept=None) -> errors.IntentError:
         notes += [_note({**other, "message": f"also: {other['message']}"}, lines) for other in diagnostics[1:]]
         details = first.get("details") or {}
         source_line = _source_line(lines, first.get("file"), first.get("line"))
-        column, end_column = (_in_characters(source_line, first.get(key)) for key in ("column", "end_column"))
+        column, end_column = (errors.character_column(source_line, first.get(key)) for key in ("column", "end_column"))
         place = dict(filename=first.get("file"), line=first.get("line"), end_column=end_column, notes=notes, source_line=source_line)
         message = first["message"]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -222,12 +222,8 @@ def diagnostics_error(status, text, request, kept=None) -> errors.IntentError:
 def _note(note, lines) -> errors.Note:
     file, line = note.get("file"), note.get("line")
     text = _source_line(lines, file, line)
-    return errors.Note(note["message"], file, line, _in_characters(text, note.get("column")), text, _in_characters(text, note.get("end_column")))
-
-
-def _in_characters(text, column):
-    """A column of the compiler, which counts UTF-8 bytes."""
-    return len(text.encode()[:column - 1].decode(errors="ignore")) + 1 if text and isinstance(column, int) and not text.isascii() else column
+    return errors.Note(note["message"], file, line, errors.character_column(text, note.get("column")), text,
+                       errors.character_column(text, note.get("end_column")))
 
 
 def _source_line(lines, file, line):

@@ -19,6 +19,17 @@ def define(source, name="k", **names):
     return namespace[name]
 
 
+def collection():
+    """A list of kernels, and a decorator that makes a kernel and adds it."""
+    kernels = []
+
+    def case(function):
+        kernels.append(intent.kernel(function))
+        return kernels[-1]
+
+    return kernels, case
+
+
 def kernel(parameters, body, before="", **names):
     """A kernel `k`; its first body line is line 3 when nothing stands before it."""
     lines = "\n".join("    " + line for line in body.strip("\n").splitlines())

@@ -8,15 +8,11 @@ import pytest
 import intent
 import intent.language as I
 from intent import native
+from programs import collection
 
 pytestmark = pytest.mark.skipif(native.find_library("libintent-host.so") is None, reason="the libraries are not built")
 
-KERNELS = []
-
-
-def case(function):
-    KERNELS.append(intent.kernel(function))
-    return KERNELS[-1]
+KERNELS, case = collection()
 
 
 # -- a tensor is what was read, whatever is written after --------------------------------------------------------------------------------------
