@@ -1,5 +1,5 @@
 """Cases of python/tests on the visible CUDA device through Triton: the algorithms of test_algorithms.py and the kernels of test_order.py,
-test_effect_results.py and test_data_extents.py against the reference, and against NumPy what test_sharing.py, test_swaps.py,
+test_effect_results.py, test_data_extents.py and test_combine_loops.py against the reference, and against NumPy what test_sharing.py, test_swaps.py,
 test_index_width.py, test_literals.py, test_contraction_dtypes.py and test_author_programs.py have.
 
 `python bench/check_algorithms.py [I N]` runs every case, or the I-th of N shares of them, and prints one line a case and
@@ -16,6 +16,7 @@ sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "python", "test
 import intent  # noqa: E402
 import test_algorithms as algorithms  # noqa: E402
 import test_author_programs as programs  # noqa: E402
+import test_combine_loops as combines  # noqa: E402
 import test_contraction_dtypes as contractions  # noqa: E402
 import test_data_extents as extents  # noqa: E402
 import test_effect_results as results  # noqa: E402
@@ -89,7 +90,7 @@ def main():
              for pair in zip(module.CASES, module.NAMES)]
     cases += [(swapped, case, case[0].function.__name__) for module in (widths, literals) for case in module.CASES]
     cases += [(swapped, case[1:], case[0]) for case in contractions.CASES]
-    cases += [(ordered, (kernel, module.arguments), kernel.function.__name__) for module in (order, results, extents) for kernel in module.KERNELS]
+    cases += [(ordered, (kernel, module.arguments), kernel.function.__name__) for module in (order, results, extents, combines) for kernel in module.KERNELS]
     for check, case, name in cases[share::count]:
         try:
             good = check(*case)

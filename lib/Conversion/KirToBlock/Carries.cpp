@@ -79,6 +79,11 @@ void forEachCaptured(Region &region, llvm::function_ref<void(Value)> visit) {
   });
 }
 
+bool holdsLoops(Region &combine) {
+  return combine.walk([](Operation *op) { return isa<ForOp, WhileOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
 bool commute(Operation *a, Operation *b) {
   if (auto first = dyn_cast<AtomicOp>(a), second = dyn_cast<AtomicOp>(b); first && second) {
     if (first.getKind() != second.getKind()) return false;

@@ -51,6 +51,9 @@ bool raceByContract(mlir::Operation *a, mlir::Operation *b);
 /// Calls `visit` on what a region uses of the values around it.
 void forEachCaptured(mlir::Region &region, llvm::function_ref<void(mlir::Value)> visit);
 
+/// True if a combine region is more than element-wise work.
+bool holdsLoops(mlir::Region &combine);
+
 /// Operations that combine the members of axes of their own.
 inline bool isReduction(mlir::Operation *op) { return mlir::isa<kir::ReduceOp, kir::ContractOp>(op); }
 

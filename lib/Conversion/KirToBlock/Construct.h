@@ -206,8 +206,28 @@ private:
     llvm::DenseMap<mlir::Value, Real> around;
   };
   mlir::FailureOr<Captured> capturedBy(mlir::Region &region, mlir::ValueRange captures, llvm::ArrayRef<const Index *> kept);
-  mlir::FailureOr<Reals> combine(mlir::Region &region, Reals arguments, const Captured &captured);
-  mlir::LogicalResult combineBlock(mlir::Block &body, llvm::DenseMap<mlir::Value, Real> &map);
+  /// `taking`: the lanes that take part, where these are not all members.
+  mlir::FailureOr<Reals> combine(mlir::Region &region, Reals arguments, const Captured &captured, std::optional<Real> taking = {});
+  /// A combine under way: its values, and the lanes that take part where it holds loops.
+  struct Combining {
+    llvm::DenseMap<mlir::Value, Real> values;
+    std::optional<Real> active;
+    Reals lookup(mlir::ValueRange asked) const {
+      return llvm::map_to_vector<4>(asked, [&](mlir::Value value) { return values.lookup(value); });
+    }
+  };
+  mlir::LogicalResult combineBlock(mlir::Block &body, Combining &combining);
+  mlir::LogicalResult combineFor(kir::ForOp op, Combining &combining);
+  mlir::LogicalResult combineWhile(kir::WhileOp op, Combining &combining);
+  std::array<Real, 3> combineDomain(mlir::Value domain, Combining &combining);
+  mlir::LogicalResult combineLoop(llvm::ArrayRef<Real> inits, Combining &combining,
+                                  llvm::function_ref<mlir::FailureOr<Real>(llvm::ArrayRef<Real>)> goesOn,
+                                  llvm::function_ref<mlir::FailureOr<Reals>(llvm::ArrayRef<Real>)> next, Reals &results,
+                                  mlir::Location loc);
+  enum class LaneOrder { Any, Ascending, Descending };
+  /// All lanes of a class: one value of them, or the prefixes in an order.
+  mlir::FailureOr<Reals> combineLanes(mlir::Region &region, llvm::ArrayRef<Real> values, llvm::ArrayRef<Real> identities, AxisId id,
+                                      const Captured &captured, LaneOrder order, mlir::Location loc);
   /// Fills the combine region of a block operation over scalars.
   mlir::LogicalResult fillCombine(mlir::Region &into, mlir::Region &from, llvm::ArrayRef<Real> identities, const Captured &captured,
                                   mlir::Location loc);
@@ -260,6 +280,9 @@ private:
   mlir::LogicalResult secure(const Demand &demand, llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<Effect *> remaining);
   mlir::LogicalResult perform(llvm::ArrayRef<Effect *> batch);
   mlir::LogicalResult performAtomic(Effect *effect);
+  mlir::FailureOr<mlir::Operation *> exchangeCombined(kir::ScatterReduceOp op, mlir::Value value, const Accessed &at);
+  /// Lanes whose values have the same bits, floats too.
+  mlir::Value sameBits(mlir::Value a, mlir::Value b, mlir::Location loc);
   mlir::FailureOr<Reals> operandsOf(Effect *effect, llvm::ArrayRef<const Index *> place);
   mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<const Index *> place, llvm::ArrayRef<Real> values);
   mlir::LogicalResult makeBuffers();

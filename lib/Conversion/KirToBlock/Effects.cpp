@@ -52,7 +52,14 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
         FenceOp::create(builder, op->getLoc()); // what it replaces, other lanes have stored
       Value value = align(p.value, p.at.axes, op->getLoc()), memory = memoryOf(viewOf(op));
       ArrayAttr coordinateAxes = alignment(p.at.coordinates, p.at.axes), validAxes = alignment(p.at.valid, p.at.axes);
-      if (auto scatter = dyn_cast<kir::ScatterReduceOp>(op)) {
+      auto scatter = dyn_cast<kir::ScatterReduceOp>(op);
+      if (scatter && holdsLoops(scatter.getCombine())) {
+        FailureOr<Operation *> exchanged = exchangeCombined(scatter, value, p.at);
+        if (failed(exchanged)) return failure();
+        place.first = *exchanged;
+        continue;
+      }
+      if (scatter) {
         auto combined = ScatterReduceOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid),
                                                 coordinateAxes, validAxes);
         place.first = combined;
@@ -133,6 +140,57 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
   return accessed;
 }
 
+Value Construction::sameBits(Value a, Value b, Location loc) {
+  auto bits = [&](Value v) -> Value {
+    auto number = dyn_cast<FloatType>(elementType(v.getType()));
+    if (!number) return v;
+    return BitcastOp::create(builder, loc, withElement(v.getType(), builder.getIntegerType(number.getWidth())), v);
+  };
+  Type flags = withElement(a.getType(), builder.getI1Type());
+  return CompareOp::create(builder, loc, flags, ComparePredicate::Eq, bits(a), bits(b));
+}
+
+// Each lane exchanges what its element holds for the combination with its value, until nobody came in between. What that is an
+// exchange finds, too: threads that share a lane might load different values, and part in the loop.
+FailureOr<Operation *> Construction::exchangeCombined(kir::ScatterReduceOp op, Value value, const Accessed &at) {
+  Location loc = op.getLoc();
+  FailureOr<Captured> captured = capturedBy(op.getCombine(), {}, {});
+  if (failed(captured)) return failure();
+  auto whole = [&](Value v) {
+    Real real = scalar(v);
+    real.axes = at.axes;
+    return real;
+  };
+  auto exchange = [&](Value expected, Value desired, ArrayRef<Real> valid) -> Value {
+    return CompareExchangeOp::create(builder, loc, MemoryOrder::Relaxed, expected, desired, memoryOf(op.getView()),
+                                     valuesOf(at.coordinates), valuesOf(valid), alignment(at.coordinates, at.axes),
+                                     alignment(valid, at.axes));
+  };
+  Real active = constant(builder.getBoolAttr(true), loc);
+  for (const Real &valid : at.valid)
+    active = binary(BinaryKind::And, active, valid, loc);
+  Value zero = align(constant(zeroConstant(elementType(value.getType())), loc), at.axes, loc);
+  Real held = whole(exchange(zero, zero, at.valid));
+  Operation *first = held.value.getDefiningOp();
+  Combining combining;
+  combining.active = active;
+  auto goesOn = [&](ArrayRef<Real> carried) -> FailureOr<Real> {
+    return whole(UnaryOp::create(builder, loc, carried[1].value.getType(), UnaryKind::Not, carried[1].value, false, false));
+  };
+  auto next = [&](ArrayRef<Real> carried) -> FailureOr<Reals> {
+    Real storing = *combining.active;
+    FailureOr<Reals> combined = combine(op.getCombine(), {carried[0], whole(value)}, *captured, storing);
+    if (failed(combined)) return failure();
+    Value found = exchange(carried[0].value, align(combined->front(), at.axes, loc), {storing});
+    return Reals{whole(found), whole(sameBits(found, carried[0].value, loc))};
+  };
+  Reals results;
+  if (failed(combineLoop({held, whole(align(constant(builder.getBoolAttr(false), loc), at.axes, loc))}, combining, goesOn, next, results,
+                         loc)))
+    return failure();
+  return first;
+}
+
 LogicalResult Construction::performAtomic(Effect *effect) {
   Operation *op = effect->op;
   Location loc = op->getLoc();
@@ -164,13 +222,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
     Value old = CompareExchangeOp::create(builder, loc, exchange.getOrder(), expected, desired, memory, valuesOf(at->coordinates),
                                           valuesOf(at->valid), coordinateAxes, validAxes);
     know(exchange.getOld(), old);
-    auto asBits = [&](Value v) -> Value { // floats compare as the bits they are
-      auto number = dyn_cast<FloatType>(elementType(v.getType()));
-      return number ? BitcastOp::create(builder, loc, withElement(v.getType(), builder.getIntegerType(number.getWidth())), v).getResult()
-                    : v;
-    };
-    Type flags = withElement(old.getType(), builder.getI1Type());
-    know(exchange.getSuccess(), CompareOp::create(builder, loc, flags, ComparePredicate::Eq, asBits(old), asBits(expected)));
+    know(exchange.getSuccess(), sameBits(old, expected, loc));
     return finish(old.getDefiningOp());
   }
   auto atomic = cast<kir::AtomicOp>(op);

@@ -239,6 +239,7 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
         for (AxisId id : facts.freeAxes(child))
           group.uniform.insert(id);
   };
+  AxisSet oneByOne;
   for (const Demand &demand : group.demands.order) {
     for (AxisId id : facts.freeAxes(demand))
       addClass(id);
@@ -251,10 +252,16 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
         group.reduced.insert(facts.find(id));
         if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
       }
-    if (auto reduce = dyn_cast<kir::ReduceOp>(op)) captured(reduce.getCombine(), reduce.getCaptures(), demand);
+    auto combines = [&](Region &combine, ValueRange captures) {
+      captured(combine, captures, demand);
+      if (!holdsLoops(combine)) return;
+      for (AxisId id : facts.axesOf(op))
+        merge(oneByOne, facts.find(id));
+    };
+    if (auto reduce = dyn_cast<kir::ReduceOp>(op)) combines(reduce.getCombine(), reduce.getCaptures());
     if (auto scan = dyn_cast<kir::ScanOp>(op)) {
       walks(facts.axesOf(op)[0]);
-      captured(scan.getCombine(), scan.getCaptures(), demand);
+      combines(scan.getCombine(), scan.getCaptures());
     }
     if (!Carries::has(op)) continue;
     walks(facts.axesOf(op)[0]);
@@ -283,6 +290,8 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   keepScansWhole(facts, group);
   for (AxisId id : group.program)
     group.complete.remove(id);
+  for (AxisId id : oneByOne)
+    if (!group.complete.contains(id)) group.uniform.insert(id);
   findContractionLanes(facts, group);
   findRevisited(facts, group);
   findRagged(facts, group, combined);

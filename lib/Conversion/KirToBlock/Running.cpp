@@ -197,7 +197,12 @@ FailureOr<Real> Construction::runningScan(const Demand &demand) {
   if (failed(captured)) return failure();
   Reals results = *members;
   ExprAttr lanes = lookup(id)->lanes;
-  if (lanes) {
+  if (lanes && holdsLoops(scan.getCombine())) {
+    FailureOr<Reals> prefixes = combineLanes(scan.getCombine(), *members, *identities, id, *captured,
+                                             scan.getReverse() ? LaneOrder::Descending : LaneOrder::Ascending, loc);
+    if (failed(prefixes)) return failure();
+    results = *prefixes;
+  } else if (lanes) {
     SmallVector<AxisId, 4> axes = unite(*members);
     if (!llvm::is_contained(axes, id)) axes.push_back(id);
     llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });

@@ -16,98 +16,6 @@ SmallVector<AxisId> Construction::reducedClasses(Operation *op) {
 
 //===- reductions --------------------------------------------------------------------------------------===//
 
-FailureOr<Construction::Captured> Construction::capturedBy(Region &region, ValueRange captures, ArrayRef<const Index *> kept) {
-  Captured captured;
-  auto pull = [&](Value value) -> FailureOr<Real> {
-    FailureOr<Real> real = realise({value, isa<KirTensorType>(value.getType()) ? Coordinates(kept) : Coordinates()});
-    if (succeeded(real) && !real->axes.empty())
-      return emitError(region.getLoc(), "shared gpu: a combine captures a value that varies over the lanes of one instance");
-    return real;
-  };
-  for (Value value : captures) {
-    FailureOr<Real> real = pull(value);
-    if (failed(real)) return failure();
-    captured.arguments.push_back(*real);
-  }
-  WalkResult walked = region.walk([&](Operation *inner) -> WalkResult {
-    for (Value v : inner->getOperands())
-      if (!region.isAncestor(v.getParentRegion())) {
-        FailureOr<Real> real = pull(v);
-        if (failed(real)) return WalkResult::interrupt();
-        captured.around[v] = *real;
-      }
-    return WalkResult::advance();
-  });
-  if (walked.wasInterrupted()) return failure();
-  return captured;
-}
-
-// Element-wise work; both sides of a choice are total.
-LogicalResult Construction::combineBlock(::mlir::Block &body, DenseMap<Value, Real> &map) {
-  for (Operation &inner : body.without_terminator()) {
-    if (auto constantOp = dyn_cast<kir::ConstantOp>(inner)) {
-      map[constantOp.getResult()] = constant(constantOp.getValue(), inner.getLoc());
-      continue;
-    }
-    if (auto branch = dyn_cast<kir::IfOp>(inner)) {
-      ::mlir::Block &taken = branch.getThenRegion().front(), &other = branch.getElseRegion().front();
-      if (failed(combineBlock(taken, map)) || failed(combineBlock(other, map))) return failure();
-      for (auto [result, a, b] :
-           llvm::zip_equal(branch.getResults(), taken.getTerminator()->getOperands(), other.getTerminator()->getOperands()))
-        map[result] = select(map.lookup(branch.getCondition()), map.lookup(a), map.lookup(b), inner.getLoc());
-      continue;
-    }
-    if (!isa<kir::UnaryOp, kir::BinaryOp, kir::CompareOp, kir::FmaOp, kir::SelectOp, kir::CastOp, kir::BitcastOp>(inner))
-      return inner.emitError("shared gpu: a combine holds only element-wise work");
-    Reals operands;
-    for (Value operand : inner.getOperands())
-      operands.push_back(map.lookup(operand));
-    FailureOr<Real> result = elementWise(&inner, operands);
-    if (failed(result)) return failure();
-    map[inner.getResult(0)] = *result;
-  }
-  return success();
-}
-
-FailureOr<Construction::Reals> Construction::combine(Region &region, Reals arguments, const Captured &captured) {
-  DenseMap<Value, Real> map(captured.around);
-  llvm::append_range(arguments, captured.arguments);
-  ::mlir::Block &body = region.front();
-  for (auto [argument, real] : llvm::zip_equal(body.getArguments(), arguments))
-    map[argument] = real;
-  if (failed(combineBlock(body, map))) return failure();
-  Reals results;
-  for (Value value : body.getTerminator()->getOperands())
-    results.push_back(map.lookup(value));
-  return results;
-}
-
-LogicalResult Construction::fillCombine(Region &into, Region &from, ArrayRef<Real> identities, const Captured &captured, Location loc) {
-  ::mlir::Block &body = into.emplaceBlock();
-  Reals arguments;
-  for (unsigned side = 0; side < 2; ++side)
-    for (const Real &identity : identities) {
-      Real argument;
-      argument.value = body.addArgument(identity.value.getType(), loc);
-      arguments.push_back(argument);
-    }
-  builder.setInsertionPointToEnd(&body);
-  FailureOr<Reals> combined = combine(from, arguments, captured);
-  if (failed(combined)) return failure();
-  YieldOp::create(builder, loc, llvm::map_to_vector(*combined, [](const Real &r) { return r.value; }));
-  setInsertionPoint();
-  return success();
-}
-
-void Construction::fillCombine(Region &into, BinaryKind kind, Type element, Location loc) {
-  ::mlir::Block &body = into.emplaceBlock();
-  Value a = body.addArgument(element, loc), b = body.addArgument(element, loc);
-  builder.setInsertionPointToEnd(&body);
-  Value both = BinaryOp::create(builder, loc, element, kind, a, b, false, false);
-  YieldOp::create(builder, loc, ValueRange{both});
-  setInsertionPoint();
-}
-
 FailureOr<Real> Construction::masked(const Real &value, const Real &neutral, AxisId id, Location loc) {
   if (neutral.allZero && value.isZeroAlong(id)) return value;
   std::optional<Real> valid = validity(id, loc);
@@ -123,6 +31,7 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
     if (failed(whole)) return failure();
     value = *whole;
   }
+  if (holdsLoops(op.getCombine())) return combineLanes(op.getCombine(), values, identities, id, captured, LaneOrder::Any, loc);
   SmallVector<AxisId, 4> axes = unite(values);
   if (!llvm::is_contained(axes, id)) axes.push_back(id);
   llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });

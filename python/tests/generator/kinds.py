@@ -276,13 +276,20 @@ def _second(node, parts, context):
     return parts[1]
 
 
+def _invert(node, parts, context):
+    (a,) = parts
+    require(a.dtype == "bool" or a.dtype in INTS)
+    require(node.children[0].kind not in ("logic", "ternary"))  # where `not` makes a Python bool, `~` makes that an int
+    return made(a.dtype, a.shape, math.inf, 0, True)
+
+
 _KINDS = {
     "literal": (_literal_text, _literal),
     "variable": (lambda n, t: n.params["name"], _variable),
     "binary": (_binary_text, _binary),
     "function": (lambda n, t: _FUNCTIONS[n.params["name"]][0].format(*t), _function),
     "compare": (_binary_text, _compare),
-    "invert": (lambda n, t: f"(~{t[0]})", lambda n, p, c: (require(p[0].dtype == "bool" or p[0].dtype in INTS), made(p[0].dtype, p[0].shape, math.inf, 0, True))[1]),
+    "invert": (lambda n, t: f"(~{t[0]})", _invert),
     "select": (lambda n, t: f"I.select({t[0]}, {t[1]}, {t[2]})", _select),
     "mask": (lambda n, t: f"I.mask({t[1]}, {t[0]}, {t[2]})", _select),
     "ternary": (lambda n, t: f"({t[1]} if {t[0]} else {t[2]})", _ternary),

@@ -16,7 +16,8 @@ REGIONS = {"lo": ("N", "I.domain(N)[0:N // 2]"), "hi": ("N", "I.domain(N)[N // 2
            "top": ("M", "I.domain(M)[0:M // 2]"), "low": ("M", "I.domain(M)[M // 2:M]"),
            "few": ("N", "I.domain(I.cast(p_N[0], I.index))")}
 # Helpers of the module.
-COMBINES = {"plus": "a + b", "larger": "I.maximum(a, b)", "smaller": "I.minimum(a, b)"}
+COMBINES = {"plus": ["return a + b"], "larger": ["return I.maximum(a, b)"], "smaller": ["return I.minimum(a, b)"],
+            "climbed": ["while a < b:", f"{INDENT}a = b", "return a"]}
 
 
 def axis_of(extent):
@@ -117,7 +118,8 @@ def _needed(program):
 def source(program):
     """The module text of a program; the kernel is named `k`. Its first view gives the extents."""
     lines, needed = _needed(program)
-    helpers = [line for name, value in COMBINES.items() if name in needed for line in ("", "@intent.fn", f"def {name}(a, b):", f"{INDENT}return {value}", "")]
+    helpers = [line for name, body in COMBINES.items() if name in needed
+               for line in ("", "@intent.fn", f"def {name}(a, b):", *(INDENT + line for line in body), "")]
     spelled = {"in": "In", "out": "Out", "inout": "InOut"}
     parameters = ", ".join(f"{v.name}: I.{spelled[v.access]}[I.{v.dtype}, ({', '.join(repr(e) for e in v.shape)},)]" for v in program.views)
     return "\n".join(["import intent", "import intent.language as I", *helpers, "", "@intent.kernel", f"def k({parameters}):",

@@ -5,7 +5,7 @@ import random
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from .ordered import REGIONS, Ordered, Step, Term, axis_of, tidied
+from .ordered import COMBINES, REGIONS, Ordered, Step, Term, axis_of, tidied
 from .tree import View
 
 # Terms are this deep, about.
@@ -303,7 +303,7 @@ class Draw:
             return None
         holder = self.target(holders)
         extent = self.shape(holder.axes)[0]
-        return Step(f"I.scatter_reduce({holder.name}, index=({{}},), value={{}}, combine={self.rng.choice(('plus', 'larger', 'smaller'))})",
+        return Step(f"I.scatter_reduce({holder.name}, index=({{}},), value={{}}, combine={self.rng.choice(list(COMBINES))})",
                     [self.index(extent, 1), self.value((extent,))])
 
     @contextmanager

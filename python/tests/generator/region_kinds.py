@@ -12,6 +12,7 @@ FIXED = {
     "plus": ("a, b", ["return a + b"]),
     "larger": ("a, b", ["return I.maximum(a, b)"]),
     "smaller": ("a, b", ["return I.minimum(a, b)"]),
+    "climbed": ("a, b", ["while a < b:", "    a = b", "return a"]),
     "total_of": ("a", ["return I.reduce.sum(a, axis=0)"]),
     "peak_of": ("a", ["return I.reduce.max(a, axis=0)"]),
     "both_of": ("a", ["return I.record(peak=I.reduce.max(a, axis=0), total=I.reduce.sum(a, axis=0))"]),

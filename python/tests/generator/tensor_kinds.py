@@ -200,7 +200,7 @@ def _reduce_text(node, t):
     return f"I.reduce.{node.params['op']}({t[0]}, axis={_axes_text(node.params['axes'])}{keep})"
 
 
-COMBINES = {"plus": ("sum", "0"), "larger": ("max", None), "smaller": ("min", None)}
+COMBINES = {"plus": ("sum", "0"), "larger": ("max", None), "smaller": ("min", None), "climbed": ("max", None)}
 
 
 def _generic(node, parts, context):
@@ -217,7 +217,7 @@ def _generic(node, parts, context):
 
 
 def identity_text(combine, dtype):
-    value = {"plus": 0, "larger": 0 if dtype.startswith("u") else -100, "smaller": 100}[combine]
+    value = {"sum": 0, "max": 0 if dtype.startswith("u") else -100, "min": 100}[COMBINES[combine][0]]
     return f"{float(value)!r}" if is_float(dtype) else str(value)
 
 
