@@ -44,6 +44,19 @@ def no_pass(x: I.In[I.f32, ("N",)], y: I.Out[I.f32, ("N",)], STEPS: I.Constexpr[
 
 
 @intent.kernel
+def carried_divisors(x: I.In[I.i32, ("N",)], y: I.Out[I.i32, ("N",)]):
+    """Triton 3.6 divides the constants that carries start with."""
+    for i in I.parallel(I.domain(x.shape[0])):
+        a = I.cast(0, I.i32)
+        b = I.cast(0, I.i32)
+        for t in range(3):
+            while b != 0:
+                a, b = b, a % b
+            b = x[i] + I.cast(t, I.i32)
+        y[i] = 100 * a + b
+
+
+@intent.kernel
 def linear(a: I.In[I.f16, ("M", "K")], b: I.In[I.f16, ("K", "N")], bias: I.In[I.f16, ("N",)], y: I.Out[I.f16, ("M", "N")]):
     z = I.matmul(a[:, :], b[:, :], acc_dtype=I.f32) + I.cast(bias[:], I.f32)
     y[:, :] = I.cast(I.maximum(z, 0.0), I.f16)
@@ -87,9 +100,11 @@ def cases(rng):
     yield "no_pass", no_pass, [x[0], np.zeros(50, np.float32)], {1: x[0]}, 0
     v = n.reshape(-1)
     yield "integers", integers, [v, np.zeros_like(v), np.zeros(v.size, np.uint8)], {1: v // 7 - v % 5 + ((v - 1) // 4 ^ (v + 1) % 8), 2: (v >> 3).astype(np.uint8)}, 0
+    positive = np.abs(v) + 1
+    yield "carried_divisors", carried_divisors, [positive, np.zeros_like(v)], {1: 102 + positive}, 0
 
 
-NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers"]
+NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers", "carried_divisors"]
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80", "gfx942"])

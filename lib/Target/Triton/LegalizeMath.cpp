@@ -7,6 +7,7 @@
 //   sigmoid %x : f32            -> 1 / (1 + exp(-x))       (Triton's own is off by 28 ulp)
 //   exp2 %x ftz                 -> flush(exp2(flush %x))   (a flag of one operation, not of the kernel)
 //   contract into bf16          -> contract into f32, cast
+//   mod %a, %b of carries       -> mod %a, select(%b == 0, 1, %b) (Triton divides the constants that loops start them with)
 #include "Legalization.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,10 +55,11 @@ private:
   Value makeBinary(BinaryKind kind, Value a, Value b, bool approximate = false) {
     return BinaryOp::create(builder, location, a.getType(), kind, a, b, approximate, false);
   }
-  /// A float constant of the extents of `like`, and of its type unless `element` is given.
+  /// A constant of the extents of `like`, and of its type unless `element` is given.
   Value constant(double value, Value like, Type element = {}) {
     if (!element) element = elementType(like.getType());
-    Value scalar = ConstantOp::create(builder, location, element, floatConstant(element, value));
+    TypedAttr number = isa<FloatType>(element) ? floatConstant(element, value) : integerConstant(element, int64_t(value));
+    Value scalar = ConstantOp::create(builder, location, element, number);
     auto fragment = dyn_cast<FragmentType>(withElement(like.getType(), element));
     return fragment ? Value(BroadcastOp::create(builder, location, fragment, scalar, builder.getDenseI64ArrayAttr({}))) : scalar;
   }
@@ -124,10 +126,49 @@ void MathLegalizer::unary(UnaryOp op) {
   }
 }
 
+/// True if an analysis that takes loops to keep what they start with finds a constant.
+static bool startsAsConstant(Value value, DenseMap<Value, bool> &seen) {
+  auto [known, fresh] = seen.try_emplace(value, false);
+  if (!fresh) return known->second;
+  auto found = [&](bool constant) { return seen[value] = constant; };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned number = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) return found(number != 0 && startsAsConstant(loop.getInits()[number - 1], seen));
+    auto loop = dyn_cast<scf::WhileOp>(parent);
+    if (!loop) return false;
+    bool before = argument.getOwner() == loop.getBeforeBody();
+    return found(startsAsConstant(before ? loop.getInits()[number] : loop.getConditionOp().getArgs()[number], seen));
+  }
+  Operation *op = value.getDefiningOp();
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) return found(startsAsConstant(loop.getInits()[number], seen));
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) return found(startsAsConstant(loop.getConditionOp().getArgs()[number], seen));
+  if (!isa<ConstantOp, BroadcastOp, UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp>(op)) return false;
+  return found(llvm::all_of(op->getOperands(), [&](Value operand) { return startsAsConstant(operand, seen); }));
+}
+
+static bool isNonZeroConstant(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getValue();
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && !cast<IntegerAttr>(constant.getValue()).getValue().isZero();
+}
+
 void MathLegalizer::binary(BinaryOp op) {
   Type element = elementType(op.getType());
-  if (!isa<FloatType>(element)) return;
   BinaryKind kind = op.getKind();
+  if (!isa<FloatType>(element)) {
+    if (kind != BinaryKind::FloorDiv && kind != BinaryKind::Mod) return;
+    Value divisor = op.getRhs();
+    DenseMap<Value, bool> seen;
+    if (isNonZeroConstant(divisor) || !startsAsConstant(op.getLhs(), seen) || !startsAsConstant(divisor, seen)) return;
+    start(op);
+    Type flags = withElement(divisor.getType(), builder.getI1Type());
+    Value isZero = CompareOp::create(builder, location, flags, ComparePredicate::Eq, divisor, constant(0, divisor));
+    op.getRhsMutable().assign(SelectOp::create(builder, location, divisor.getType(), isZero, constant(1, divisor), divisor));
+    return;
+  }
   bool extremum =
       kind == BinaryKind::Maximum || kind == BinaryKind::Minimum || kind == BinaryKind::MaximumNum || kind == BinaryKind::MinimumNum;
   bool division = llvm::is_contained({BinaryKind::Div, BinaryKind::FloorDiv, BinaryKind::Mod, BinaryKind::Pow}, kind);
