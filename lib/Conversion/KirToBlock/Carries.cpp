@@ -19,14 +19,14 @@ BlockArgument Carries::argument(unsigned i) const {
   return llvm::TypeSwitch<Operation *, BlockArgument>(op)
       .Case<ForOp>([&](ForOp o) { return o.getBody().getArgument(i + 1); })
       .Case<WhileOp>([&](WhileOp o) { return o.getBody().getArgument(i); })
-      .Case<RegionFoldOp>([&](RegionFoldOp o) { return o.getCombine().getArgument(i); })
+      .Case<RegionFoldOp>([&](RegionFoldOp o) { return o.getNext().getArgument(i); })
       .Case<RegionScanOp>([&](RegionScanOp o) { return o.getApply().getArgument(o.getIdentities().size() + i); });
 }
 
 Value Carries::next(unsigned i) const {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<ForOp, WhileOp>([&](auto o) { return o.getBody().front().getTerminator()->getOperand(i); })
-      .Case<RegionFoldOp>([&](RegionFoldOp o) { return o.getCombine().front().getTerminator()->getOperand(i); })
+      .Case<RegionFoldOp>([&](RegionFoldOp o) { return o.getNext().front().getTerminator()->getOperand(i); })
       .Case<RegionScanOp>([&](RegionScanOp o) { return o.getApply().front().getTerminator()->getOperand(i); });
 }
 

@@ -145,7 +145,8 @@ std::optional<Demand> Facts::argumentDemand(BlockArgument argument, ArrayRef<con
   if (auto fold = dyn_cast<RegionFoldOp>(parent)) {
     if (region == &fold.getSummarize()) return slice(fold.getSources()[i], fold.getAxis());
     unsigned count = fold.getIdentities().size();
-    return i < count ? std::nullopt : std::optional(yielded(fold.getSummarize(), i - count));
+    if (i < count) return std::nullopt;
+    return region == &fold.getStep() ? slice(fold.getSources()[i - count], fold.getAxis()) : yielded(fold.getSummarize(), i - count);
   }
   if (auto scan = dyn_cast<RegionScanOp>(parent)) {
     unsigned sources = scan.getSources().size(), count = scan.getIdentities().size();

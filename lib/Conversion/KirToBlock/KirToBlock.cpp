@@ -24,6 +24,7 @@ public:
 
   LogicalResult run() {
     keepStages(kernel);
+    formSteps(kernel);
     facts.emplace(kernel);
     if (facts->checked) {
       if (failed(facts->analyse())) return failure();

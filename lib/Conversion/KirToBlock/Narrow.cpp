@@ -132,7 +132,8 @@ private:
 // With the comparison false everywhere the summary is the identity.
 static bool leavesIdentity(RegionFoldOp fold, Value comparison) {
   Assumption assumed(comparison), nothing{Value()};
-  for (auto [summary, identity] : llvm::zip_equal(fold.getSummarize().front().getTerminator()->getOperands(), fold.getIdentities())) {
+  OperandRange summaries = fold.getSummary().front().getTerminator()->getOperands().take_back(fold.getIdentities().size());
+  for (auto [summary, identity] : llvm::zip_equal(summaries, fold.getIdentities())) {
     if (!same(assumed.evaluate(summary), nothing.evaluate(identity))) return false;
   }
   return true;
@@ -145,7 +146,7 @@ SmallVector<Bound> boundsOf(Facts &facts, RegionFoldOp fold, const DemandSet &de
   llvm::SmallPtrSet<Operation *, 4> elsewhere; // also asked where no bound says what it is
   for (const Demand &demand : demands.order) {
     auto compare = demand.first.getDefiningOp<CompareOp>();
-    if (!compare || !fold.getSummarize().isAncestor(compare->getParentRegion()) || !elementType(compare.getLhs().getType()).isIndex())
+    if (!compare || !fold.getSummary().isAncestor(compare->getParentRegion()) || !elementType(compare.getLhs().getType()).isIndex())
       continue;
     size_t before = bounds.size();
     auto find = [&] {

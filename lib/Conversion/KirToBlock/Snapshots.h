@@ -16,6 +16,9 @@ mlir::LogicalResult findReplaced(Facts &facts, llvm::SetVector<mlir::Value> &fou
 /// Keeps stages of tensors that are read at several members each, where computing them anew multiplies to too much.
 void keepStages(kir::KernelOp kernel);
 
+/// Gives folds steps of their own where these scale an accumulator less than `combine` and `summarize` do.
+void formSteps(kir::KernelOp kernel);
+
 /// True if only control is around: nothing else may hold effects, such as the write of a buffer.
 bool mayHoldEffects(mlir::Operation *place);
 

@@ -129,7 +129,43 @@ kir.kernel @fold(%s: f32 {kir.name = "s"}) {
   }, {
   ^bb0(%a: f32, %b: f32):
     kir.yield %a : f32
-  }) : (f32) -> f32
+  }, {}) : (f32) -> f32
+  kir.return
+}
+
+// -----
+
+kir.kernel @fold(%s: f32 {kir.name = "s"}) {
+  %t = kir.broadcast %s [] : f32 to !kir.tensor<f32, [4, 5]>
+  // expected-error @below {{C4: step takes other arguments}}
+  %0 = kir.region_fold(%t) axis 0 slice "?s0" identity(%s) summarize {
+  ^bb0(%part: !kir.tensor<f32, ["?s0", 5]>):
+    kir.yield %s : f32
+  } combine {
+  ^bb0(%a: f32, %b: f32):
+    kir.yield %a : f32
+  } step {
+  ^bb0(%a: f32, %b: f32):
+    kir.yield %a, %b : f32, f32
+  } : (!kir.tensor<f32, [4, 5]>) identities (f32) -> (f32)
+  kir.return
+}
+
+// -----
+
+kir.kernel @fold(%s: f32 {kir.name = "s"}) {
+  %t = kir.broadcast %s [] : f32 to !kir.tensor<f32, [4, 5]>
+  // expected-error @below {{C5: step yields other types}}
+  %0 = kir.region_fold(%t) axis 0 slice "?s0" identity(%s) summarize {
+  ^bb0(%part: !kir.tensor<f32, ["?s0", 5]>):
+    kir.yield %s : f32
+  } combine {
+  ^bb0(%a: f32, %b: f32):
+    kir.yield %a : f32
+  } step {
+  ^bb0(%a: f32, %part: !kir.tensor<f32, ["?s0", 5]>):
+    kir.yield %a : f32
+  } : (!kir.tensor<f32, [4, 5]>) identities (f32) -> (f32)
   kir.return
 }
 

@@ -43,6 +43,21 @@ kir.kernel @folds(%s: f32 {kir.name = "s"}, %x: !kir.view<f32, ["M", "N"], in> {
   ^bb0(%a: f32, %v: !kir.tensor<f32, ["N"]>, %b: f32, %w: !kir.tensor<f32, ["N"]>):
     kir.yield %a, %w : f32, !kir.tensor<f32, ["N"]>
   } : (!kir.tensor<f32, ["M", "N"]>) identities (f32, !kir.tensor<f32, ["N"]>) -> (f32, !kir.tensor<f32, ["N"]>)
+  // CHECK: } combine {
+  // CHECK: } step {
+  // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: !kir.tensor<f32, ["?s2", "N"]>):
+  // CHECK-NEXT: kir.yield %{{.*}}, %{{.*}} : f32, f32
+  // CHECK-NEXT: } : (!kir.tensor<f32, ["M", "N"]>) identities(f32) -> (f32)
+  %3 = kir.region_fold(%t) axis 0 slice "?s2" identity(%s) summarize {
+  ^bb0(%part: !kir.tensor<f32, ["?s2", "N"]>):
+    kir.yield %s : f32
+  } combine {
+  ^bb0(%a: f32, %b: f32):
+    kir.yield %b : f32
+  } step {
+  ^bb0(%a: f32, %part: !kir.tensor<f32, ["?s2", "N"]>):
+    kir.yield %s, %s : f32, f32
+  } : (!kir.tensor<f32, ["M", "N"]>) identities (f32) -> (f32)
   // CHECK: kir.region_scan(%{{.*}}) axis 0 slice "?s1" identity(%{{.*}}) state(%{{.*}}) summarize {
   // CHECK: } combine {
   // CHECK: } apply {

@@ -298,9 +298,30 @@ struct WithoutPass : OpRewritePattern<scf::WhileOp> {
     return success();
   }
 };
+
+/// A contraction that is added to a scaled sum starts with it.
+struct ScaledAccumulator : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const final {
+    if (op.getKind() != BinaryKind::Add || op.getFlushToZero()) return failure();
+    for (auto [value, scaled] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      auto contract = value.getDefiningOp<ContractOp>();
+      auto product = scaled.getDefiningOp<BinaryOp>();
+      if (!contract || !contract->hasOneUse() || !product || product.getKind() != BinaryKind::Mul) continue;
+      auto start = contract.getAccumulator().getDefiningOp<BroadcastOp>();
+      if (!start || !matchPattern(start.getValue(), m_AnyZeroFloat())) continue;
+      rewriter.replaceOpWithNewOp<ContractOp>(op, op.getType(), contract.getLhs(), contract.getRhs(), scaled);
+      rewriter.eraseOp(contract);
+      return success();
+    }
+    return failure();
+  }
+};
 } // namespace
 
-void BlockDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const { patterns.add<WithoutPass>(getContext()); }
+void BlockDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
+  patterns.add<WithoutPass, ScaledAccumulator>(getContext());
+}
 
 //===- types of values ---------------------------------------------------------------------------------===//
 

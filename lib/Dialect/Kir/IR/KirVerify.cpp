@@ -383,7 +383,10 @@ LogicalResult RegionFoldOp::verify() {
   TypeRange summary = getIdentities().getTypes();
   if (getResultTypes() != summary) return emitOpError("C6: results and identities differ in type");
   if (failed(verifyRegion(*this, "summarize", getSummarize(), slicesOf(getSources(), getAxis(), getSlice()), summary))) return failure();
-  return verifyRegion(*this, "combine", getCombine(), twice(summary, summary), summary);
+  if (failed(verifyRegion(*this, "combine", getCombine(), twice(summary, summary), summary))) return failure();
+  if (getStep().empty()) return success();
+  SmallVector<Type> slices = slicesOf(getSources(), getAxis(), getSlice());
+  return verifyRegion(*this, "step", getStep(), twice(summary, slices), twice(summary, summary));
 }
 
 LogicalResult RegionScanOp::verify() {

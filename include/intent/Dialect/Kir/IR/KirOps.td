@@ -293,11 +293,20 @@ def Kir_RegionFoldOp : Kir_Op<"region_fold", [RecursiveMemoryEffects, AttrSizedO
     All sources have one extent along `axis`; a slice has the extent named by `slice` there, which only this operation's
     regions mention. `summarize` gives the components of a slice's summary, `combine` joins two adjacent ones, left
     first. An empty source gives the identity. Regions may use values from around them.
+
+    `step`, which the compiler may add, takes the components so far and a slice. It yields `combine` of these components and the
+    slice's summary in a form of its own, then that summary.
   }];
   let arguments = (ins Variadic<Kir_TensorType>:$sources, I64Attr:$axis, StrAttr:$slice, Variadic<Kir_Value>:$identities);
   let results = (outs Variadic<Kir_Value>:$results);
-  let regions = (region SizedRegion<1>:$summarize, SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `summarize` custom<Body>($summarize) `combine` custom<Body>($combine) attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
+  let regions = (region SizedRegion<1>:$summarize, SizedRegion<1>:$combine, MaxSizedRegion<1>:$step);
+  let extraClassDeclaration = [{
+    /// The region whose first arguments and results are the components before and after a slice.
+    mlir::Region &getNext() { return getStep().empty() ? getCombine() : getStep(); }
+    /// The region that summarises a slice: `summarize`, or a step, which yields the summary last.
+    mlir::Region &getSummary() { return getStep().empty() ? getSummarize() : getStep(); }
+  }];
+  let assemblyFormat = "`(` $sources `)` `axis` $axis `slice` $slice `identity` `(` $identities `)` `summarize` custom<Body>($summarize) `combine` custom<Body>($combine) (`step` custom<Body>($step)^)? attr-dict `:` `(` type($sources) `)` `identities` `(` type($identities) `)` `->` `(` type($results) `)`";
   let hasVerifier = 1;
 }
 def Kir_RegionScanOp : Kir_Op<"region_scan", [RecursiveMemoryEffects, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
