@@ -147,6 +147,42 @@ def test_loops_of_a_causal_fold():
 
 
 @intent.fn
+def windowed_sum(x, at, first, last):
+    return I.reduce.sum(I.select(at >= first, I.select(at <= last, x, 0.0), 0.0), axis=0)
+
+
+@intent.kernel
+def window(x: I.In[I.f32, ("M", "N")], y: I.Out[I.f32, ("M",)]):
+    M, N = x.shape
+    columns = I.domain(0, N)
+    for r in I.parallel(I.domain(0, M)):
+        y[r] = I.region_fold(source=(x[r, columns], I.indices(columns)), axis=0, summarize=windowed_sum, combine=plus,
+                             identity=I.cast(0.0, I.f32), operands=(r - 5, r))
+
+
+@intent.kernel
+def loops(x: I.In[I.f32, ("M",)], y: I.Out[I.f32, ("M",)]):
+    for r in I.parallel(I.domain(0, x.shape[0])):
+        total = I.cast(0.0, I.f32)
+        for i in I.domain(0, r):
+            total += x[i]
+        y[r] = total
+
+
+@pytest.mark.parametrize("kernel, descending", [(triangle, True), (loops, True), (window, False), (counted, False)],
+                         ids=["triangle", "loops", "window", "counted"])
+def test_instances_that_walk_longest_start_first(kernel, descending):
+    source = intent.generate(kernel, "triton:sm_90").source
+    assert ("_tiles - 1 - pid" in source) == descending
+    x = np.random.default_rng(1).standard_normal((70,) if kernel is loops else (70, 90)).astype(np.float32)
+    if kernel is loops:
+        wanted = np.tril(np.ones((70, 70)), -1) @ x
+    else:
+        wanted = np.where(np.tri(70, 90, dtype=bool), x, 1 if kernel is counted else 0).sum(axis=1) - (np.tril(x, -6).sum(axis=1) if kernel is window else 0)
+    np.testing.assert_allclose(intent.compile(kernel).run(x), wanted, rtol=0, atol=1e-4)
+
+
+@intent.fn
 def attended(k, v, at, q, n):
     s = I.select(at < n, I.matvec(k, q, acc_dtype=I.f32), -I.inf)
     top = I.reduce.max(s, axis=0)

@@ -300,6 +300,7 @@ private:
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<AxisId> unboundAxes(Effect *effect);
   mlir::LogicalResult bindProgram(mlir::Value linear);
+  bool walksLonger(AxisId id);
   mlir::LogicalResult bindRagged(const Real &tile);
   mlir::Value sumUpTo(const Real &value, mlir::Location loc);
   mlir::ArrayAttr recordedCovers();

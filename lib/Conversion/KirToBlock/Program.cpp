@@ -2,6 +2,7 @@
 #include "Construct.h"
 
 #include "Groups.h"
+#include "Narrow.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -27,7 +28,28 @@ Location Construction::named(AxisId id, StringRef suffix, Location loc) {
   return NameLoc::get(builder.getStringAttr(name + suffix.str()), loc);
 }
 
-// Decodes the linear instance number, the last program axis fastest; grouped swizzle over the last two where asked for.
+// True if what an instance walks is longer for later members of a program axis: a fold that ends with them, a loop as long as
+// their position.
+bool Construction::walksLonger(AxisId id) {
+  auto grows = [&](const Index *index) { return facts.index.coefficientOf(index, id).value_or(0) > 0; };
+  bool longer = false;
+  for (AxisId other : group.order) {
+    if (other == facts.slotAxis()) continue;
+    SmallVector<StringAttr> atoms = facts.axis(other).extent.getAtoms();
+    Value length = atoms.size() == 1 ? facts.atomValue(atoms[0]) : Value();
+    longer |= group.covers.at(other).loop && length && grows(facts.indexOf(length));
+  }
+  for (const Demand &demand : needed.order)
+    if (auto fold = demand.first.getDefiningOp<kir::RegionFoldOp>())
+      for (const Bound &bound : boundsOf(facts, fold, needed)) {
+        if (!bound.upper && grows(bound.limit)) return false; // it starts later, too
+        longer |= bound.upper && grows(bound.limit);
+      }
+  return longer;
+}
+
+// Decodes the linear instance number, the last program axis fastest; grouped swizzle over the last two where asked for. Instances
+// start in that order, so those with the most to do come first.
 LogicalResult Construction::bindProgram(Value linear) {
   Location loc = facts.kernel.getLoc();
   size_t count = group.programAxes.size();
@@ -91,10 +113,13 @@ LogicalResult Construction::bindProgram(Value linear) {
     tiles[count - 1] = binary(BinaryKind::FloorDiv, within, size, named(group.programAxes[count - 1], "_tile", loc));
   }
   for (size_t i = outer; i-- > 0;) {
-    bool lanes = static_cast<bool>(group.covers.at(group.programAxes[i]).lanes);
-    Location at = named(group.programAxes[i], lanes ? "_tile" : "", loc);
-    tiles[i] = i == 0 ? rest : binary(BinaryKind::Mod, rest, sizes[i], at);
+    AxisId id = group.programAxes[i];
+    bool lanes = static_cast<bool>(group.covers.at(id).lanes), ragged = group.ragged && id == group.ragged->members;
+    bool descending = id != group.split && !ragged && walksLonger(id);
+    Location at = named(id, lanes ? "_tile" : "", loc);
+    tiles[i] = i == 0 ? rest : binary(BinaryKind::Mod, rest, sizes[i], descending ? loc : at);
     if (i != 0) rest = binary(BinaryKind::FloorDiv, rest, sizes[i], loc);
+    if (descending) tiles[i] = binary(BinaryKind::Sub, binary(BinaryKind::Sub, sizes[i], indexConstant(1, loc), loc), tiles[i], at);
   }
   for (auto [id, tile] : llvm::zip_equal(group.programAxes, tiles)) {
     tileOf[id] = tile.value;
