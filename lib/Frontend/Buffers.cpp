@@ -39,7 +39,7 @@ FailureOr<std::vector<IndexItem>> Lowering::indexItems(const Entity &index, Node
 FailureOr<Value> Lowering::validAt(const Entity &valid, Type result, const Entity &base, NodeId at, NodeId node) {
   FailureOr<Value> value = asValue(valid, node, builder.getI1Type());
   if (failed(value)) return failure();
-  if (!kir::elementType(value->getType()).isInteger(1)) return error(node) << "valid: expected bools, got " << describe(valid);
+  if (!kir::elementType(value->getType()).isInteger(1)) return error(node) << "valid: expected bools, got " << describeElements(valid);
   SmallVector<ExtentAttr> shape(kir::shapeOf(result));
   return spread(*value, isa<KirTensorType>(result) ? &shape : nullptr, describe(base), at, node);
 }

@@ -30,7 +30,7 @@ FailureOr<Entity> Lowering::evaluateCall(NodeId id) {
   if (failed(callee)) return failure();
   std::vector<Argument> arguments;
   for (NodeId child : node.fields[1].list) {
-    if (request.node(child).kind == NodeKind::Foreign) return error(child) << "unpacked arguments are not part of the language";
+    if (request.node(child).name == "Starred") return error(child) << "unpacked arguments are not part of the language";
     FailureOr<Entity> entity = evaluate(child);
     if (failed(entity)) return failure();
     arguments.push_back({"", *entity, child});

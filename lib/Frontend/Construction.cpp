@@ -141,7 +141,7 @@ FailureOr<Entity> Lowering::lowerReshape(Call &call) {
                                   << spell(*shape) << " has " << spell(product(*shape, context));
     checkEqual(total, wanted, call.node, "reshape: " + spell(from) + " and " + spell(*shape) + " hold equally many elements");
   }
-  if (from == ArrayRef(*shape)) return call[0];
+  if (from == ArrayRef(*shape)) return Entity::ofValue(*value);
   return Entity::ofValue(make<kir::ReshapeOp>(call.node, tensorType(kir::elementType(value->getType()), *shape), *value));
 }
 
@@ -222,7 +222,7 @@ FailureOr<Entity> Lowering::lowerTranspose(Call &call) {
       return error(call.nodes[1]) << "I.transpose: expected a permutation of " << rank << " axes, got "
                                   << static_cast<unsigned>(permutation.size());
   }
-  if (llvm::is_sorted(permutation)) return call[0];
+  if (llvm::is_sorted(permutation)) return Entity::ofValue(*value);
   Shape shape;
   for (int64_t axis : permutation)
     shape.push_back(from[axis]);

@@ -190,11 +190,19 @@ Flow Lowering::branch(Value condition, NodeId at, ArrayRef<NodeId> statements, l
     unsigned side = returns[0] ? 0 : 1;
     std::optional<Entity> result = both ? merge(flows[0].result, flows[1].result, merging) : fill(flows[side].result, side, merging);
     if (!result) {
-      if (both) error(at) << "both branches of the if return one type, got " << merging.problem;
-      else error(at) << "a function returns " << describe(flows[side].result) << " from a branch of this if, where it is made";
+      if (both) {
+        InFlightDiagnostic diagnostic = error(at);
+        diagnostic << "both branches of the if return one type, got " << merging.problem;
+        for (const Flow &own : flows)
+          note(diagnostic, own.returned, describe(own.result) + " is returned here");
+      } else {
+        error(flows[side].returned) << "a function returns " << describe(flows[side].result) << " from a branch of " << place
+                                    << ", where it is made";
+      }
       return Flow::failure();
     }
     flow.result = *result;
+    flow.returned = flows[side].returned;
   }
   constexpr Exit exits[] = {Exit::Break, Exit::Continue, Exit::Return};
   for (Exit exit : exits)

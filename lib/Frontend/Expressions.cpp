@@ -2,6 +2,7 @@
 #include "Lowering.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -11,6 +12,25 @@ using namespace intent::frontend;
 // The stack that a nesting level takes is bounded, and so is what inlining multiplies.
 static constexpr unsigned maxDepth = 400;
 static constexpr uint64_t maxWork = 1000000;
+
+/// What an author calls Python's forms of expressions.
+StringRef intent::frontend::syntaxName(StringRef form) {
+  return llvm::StringSwitch<StringRef>(form)
+      .Case("List", "a list")
+      .Case("Dict", "a dictionary")
+      .Case("Set", "a set")
+      .Case("ListComp", "a list comprehension")
+      .Case("DictComp", "a dictionary comprehension")
+      .Case("SetComp", "a set comprehension")
+      .Case("GeneratorExp", "a generator expression")
+      .Case("Starred", "a starred item")
+      .Case("Lambda", "a lambda")
+      .Case("JoinedStr", "an f-string")
+      .Case("NamedExpr", "an assignment inside an expression")
+      .Cases({"Yield", "YieldFrom"}, "yield")
+      .Case("Await", "await")
+      .Default(form);
+}
 
 FailureOr<Entity> Lowering::evaluate(NodeId node) {
   if (++work > maxWork) return error(node) << "the program expands to more than " << maxWork << " expressions";
@@ -36,7 +56,8 @@ FailureOr<Entity> Lowering::evaluateNode(NodeId id) {
   case NodeKind::IfExp: return evaluateIfExp(id);
   case NodeKind::Call: return evaluateCall(id);
   case NodeKind::Slice: return error(id) << "a slice stands only inside an index";
-  default: return error(id) << node.name << " is not part of the language" << (node.name == "List" ? "; a tuple (a, b) is" : "");
+  default:
+    return error(id) << syntaxName(node.name) << " is not part of the language" << (node.name == "List" ? "; a tuple (a, b) is" : "");
   }
 }
 
@@ -224,6 +245,28 @@ std::string Lowering::describe(const Entity &entity) {
   case Entity::Length: return "the extent of a slice, which is not observable";
   }
   return "?";
+}
+
+/// With the dtype and shape of a view, where it is these that do not fit.
+std::string Lowering::describeElements(const Entity &entity) {
+  if (entity.kind != Entity::View) return describe(entity);
+  Type type = entity.value.getType();
+  return describe(entity) + ", " + dtypeName(kir::elementType(type)).str() + " " + spell(kir::shapeOf(type));
+}
+
+/// Two entities that differ, also where one word describes both.
+std::string Lowering::describeBoth(const Entity &a, const Entity &b) {
+  std::string texts[] = {describe(a), describe(b)};
+  auto spellDomain = [&](const Bounds &bounds) {
+    ExtentAttr step = extentOf(bounds.step);
+    return "I.domain(" + spell(extentOf(bounds.begin)) + ", " + spell(extentOf(bounds.end)) +
+           (step.getConstant() == 1 ? "" : ", " + spell(step)) + ")";
+  };
+  if (a.kind == Entity::Domain && b.kind == Entity::Domain) {
+    texts[0] = spellDomain(*a.region);
+    texts[1] = spellDomain(*b.region);
+  }
+  return texts[0] + " and " + (texts[0] == texts[1] ? "another " : "") + texts[1];
 }
 
 FailureOr<Value> Lowering::asValue(const Entity &entity, NodeId at, Type element) {

@@ -20,6 +20,7 @@ struct Flow {
   bool next = true; // what stands behind them may run
   Leave leaves[3];  // by Exit
   Entity result;    // of Return
+  NodeId returned = noNode; // the first statement that does so
 
   static Flow failure() {
     Flow flow;
@@ -28,11 +29,16 @@ struct Flow {
     return flow;
   }
   static Flow of(mlir::LogicalResult result) { return mlir::succeeded(result) ? Flow() : failure(); }
-  static Flow leave(Exit exit, Entity result = {}) {
+  static Flow leave(Exit exit) {
     Flow flow;
     flow.next = false;
     flow[exit].state = Leave::Always;
+    return flow;
+  }
+  static Flow giveBack(Entity result, NodeId statement) {
+    Flow flow = leave(Exit::Return);
     flow.result = std::move(result);
+    flow.returned = statement;
     return flow;
   }
   Leave &operator[](Exit exit) { return leaves[static_cast<int>(exit)]; }

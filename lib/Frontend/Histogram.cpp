@@ -12,7 +12,7 @@ FailureOr<Entity> Lowering::lowerHistogram(Call &call) {
   if (failed(values)) return failure();
   Type element = kir::elementType(values->getType());
   if (!isa<IntegerType, IndexType>(element) || element.isInteger(1))
-    return error(call.nodes[0]) << "I.histogram: values: expected integers, got " << describe(call[0]);
+    return error(call.nodes[0]) << "I.histogram: values: expected integers, got " << describeElements(call[0]);
   FailureOr<Value> count = asIndex(call[1], call.nodes[1], "I.histogram: bins");
   if (failed(count)) return failure();
   ExtentAttr bins = extentOf(*count);

@@ -324,10 +324,11 @@ Flow Lowering::closeOrdered(OrderedLoop &loop, const Flow &flow) {
     if (returns) {
       std::optional<Entity> result = escape(flow.result, *loop.body, values, id);
       if (!result) {
-        error(id) << "a function returns " << describe(flow.result) << " from " << loop.place << ", where it is made";
+        error(flow.returned) << "a function returns " << describe(flow.result) << " from " << loop.place << ", where it is made";
         return Flow::failure();
       }
       after.result = *result;
+      after.returned = flow.returned;
       for (Value value : values)
         carryZero(value);
     }

@@ -49,6 +49,8 @@ struct IndexItem {
   Entity lower, upper; // Slice; Unbound where omitted
 };
 
+llvm::StringRef syntaxName(llvm::StringRef form);
+
 class Lowering {
   friend class ConflictFinder;
 
@@ -140,6 +142,8 @@ private:
   FailureOr<Entity> evaluateTuple(NodeId node);
   FailureOr<Entity> constantEntity(const Constant &constant);
   std::string describe(const Entity &entity);
+  std::string describeElements(const Entity &entity);
+  std::string describeBoth(const Entity &a, const Entity &b);
   FailureOr<Value> asValue(const Entity &entity, NodeId at, Type element = {});
   FailureOr<Value> asTensor(const Entity &entity, NodeId at, const llvm::Twine &what);
   FailureOr<Value> asIndex(const Entity &entity, NodeId at, const llvm::Twine &what);

@@ -34,7 +34,7 @@ LogicalResult Lowering::enterRegion(NodeId at) {
 std::optional<Entity> Lowering::merge(const Entity &a, const Entity &b, Merging &merging) {
   if (same(a, b)) return a;
   auto differ = [&]() -> std::optional<Entity> {
-    if (merging.problem.empty()) merging.problem = describe(a) + " and " + describe(b);
+    if (merging.problem.empty()) merging.problem = describeBoth(a, b);
     return std::nullopt;
   };
   if (a.isProduct()) {

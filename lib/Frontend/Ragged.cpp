@@ -20,7 +20,8 @@ FailureOr<Entity> Lowering::lowerRagged(Call &call) {
     bool fits = i < 2 ? call[i].kind == Entity::Domain : isIntegerVector(call[i]);
     if (!fits)
       return error(call.nodes[i]) << "I.ragged: " << names[i] << ": expected "
-                                  << (i < 2 ? "a domain" : "a view or tensor of integers of rank 1") << ", got " << describe(call[i]);
+                                  << (i < 2 ? "a domain" : "a view or tensor of integers of rank 1") << ", got "
+                                  << describeElements(call[i]);
     parts.push_back(call[i]);
   }
   Entity ragged = Entity::ofTuple(std::move(parts));

@@ -125,7 +125,7 @@ FailureOr<Entity> Lowering::lowerSparseMatmul(Call &call) {
   if (failed(contractOperands(call, 2, named ? 4 : 3, lhs, rhs, acc))) return failure();
   ArrayRef<ExtentAttr> shape = kir::shapeOf(lhs.getType());
   if (shape.size() < 2)
-    return error(call.nodes[0]) << operation << ": expected a left operand of rank 2 or more, got " << describe(call[0]);
+    return error(call.nodes[0]) << operation << ": expected a left operand of rank 2 or more, got " << describeElements(call[0]);
   Sparsity sparsity;
   if (named) {
     FailureOr<Sparsity> given = sparsityArgument(call[3], call.nodes[3], shape.size());

@@ -108,7 +108,7 @@ LogicalResult Lowering::assign(NodeId target, const Entity &value, NodeId valueN
     return success();
   }
   case NodeKind::Attribute: error(target) << "values are immutable; make a new record"; return failure();
-  default: error(target) << node.name << " is not a target of the language"; return failure();
+  default: error(target) << syntaxName(node.name) << " is not a target of the language"; return failure();
   }
 }
 
@@ -134,7 +134,7 @@ LogicalResult Lowering::augment(NodeId id) {
   } else if (place.kind == NodeKind::Name) {
     before = lookUp(place.fields[0].text, target);
   } else {
-    error(target) << place.name << " is not a target of the language";
+    error(target) << syntaxName(place.name) << " is not a target of the language";
   }
   if (failed(before)) return failure();
   FailureOr<Entity> right = evaluate(operand);
@@ -152,7 +152,13 @@ Flow Lowering::runReturn(NodeId id) {
   }
   NodeId value = request.node(id).fields[0].id;
   FailureOr<Entity> result = value == noNode ? FailureOr<Entity>(Entity::none()) : evaluate(value);
-  return failed(result) ? Flow::failure() : Flow::leave(Exit::Return, *result);
+  if (failed(result)) return Flow::failure();
+  const Function &function = *frames.back().function;
+  if (function.kernel && !result->isLiteral(Constant::None)) {
+    error(id) << "kernel '" << function.name << "' returns a value; results go to Out views";
+    return Flow::failure();
+  }
+  return Flow::giveBack(*result, id);
 }
 
 /// What a function gives whose statements did that.
@@ -160,7 +166,7 @@ FailureOr<Entity> Lowering::resultOf(const Flow &flow, const Function &function)
   if (flow.failed) return failure();
   if (!flow.leavesBy(Exit::Return)) return Entity::none();
   if (flow.next && !flow.result.isLiteral(Constant::None))
-    return error(function.root) << "'" << function.name << "' returns " << describe(flow.result)
+    return error(flow.returned) << "'" << function.name << "' returns " << describe(flow.result)
                                 << " where control leaves early and nothing at its end; return a value there too";
   return flow.result;
 }

@@ -53,9 +53,9 @@ def check(source, function):
     local = (*code.co_varnames, *code.co_cellvars)
     for node in _body(definition):
         if isinstance(node, (ast.Yield, ast.YieldFrom)) and code.co_flags & inspect.CO_GENERATOR:
-            raise source.error(node, f"{type(node).__name__} is not part of the language")
+            raise source.error(node, "yield is not part of the language")
         if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):
-            raise source.error(node, "Starred is not a target of the language; name each item")
+            raise source.error(node, "a starred item is not a target of the language; name each item")
         if isinstance(node, ast.Attribute):
             _check_name(source, node, node.attr, code.co_names)
         elif isinstance(node, ast.Name) and not _changed(node.id, local):

@@ -200,9 +200,9 @@ def test_an_int_stands_for_a_constexpr_float():
 FORMS = [
     ("@intent.kernel\nasync def k(x: I.In[I.f32, (4,)]):\n    pass\n", "'k' is written with async def", 2, 1),
     ("k = intent.kernel(lambda x: x)\n", "expected a function written with def, got a lambda", 1, None),
-    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    yield x\n", "Yield is not part of the language", 3, 5),
-    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    if False:\n        yield from x\n", "YieldFrom is not part of the language", 4, 9),
-    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    a, *b = (1, 2, 3)\n", "Starred is not a target of the language", 3, 8),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    yield x\n", "yield is not part of the language", 3, 5),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    if False:\n        yield from x\n", "yield is not part of the language", 4, 9),
+    ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    a, *b = (1, 2, 3)\n", "a starred item is not a target of the language", 3, 8),
     ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    f(x)\n@intent.fn\nasync def f(v):\n    return v\n", "'f' is written with async def", 5, 1),
     ("@intent.kernel\ndef k(x: I.In[I.f32, (4,)]):\n    f(x)\nf = intent.fn(lambda v: v)\n", "got a lambda", 4, None),
     ("class A:\n    @intent.kernel\n    def k(__x: I.In[I.f32, (4,)]):\n        pass\nk = A.k\n", "Python changes the name '__x' to '_A__x'", 3, 11),

@@ -134,6 +134,8 @@ CASES = [
     ("t = b[:] and b[:]", "'and' takes a scalar condition, got bool tensor [\"N\"]; use I.select, and & | ~ on tensors", 9),
     ("t = not b[:]", "'not' takes a scalar condition, got bool tensor [\"N\"]; use I.select, and & | ~ on tensors", 9),
     ("t = 1 if b[:] else 2", "a conditional expression takes a scalar condition, got bool tensor [\"N\"]; use I.select, and & | ~ on tensors", 14),
+    ("t = I.domain(3) if n > 0 else I.domain(1, x.shape[0], 2)", 'both sides of a conditional expression have one type, got I.domain(0, 3) and I.domain(1, "M", 2)', 9),
+    ("t = I.domain(3) if n > 0 else I.domain(3)", "both sides of a conditional expression have one type, got I.domain(0, 3) and another I.domain(0, 3)", 9),
     ("t = x[0, 0] if n > 0 else n", "both sides of a conditional expression have one type, got f32 scalar and i32 scalar", 9),
     # indexing
     ("t = x[0, 0, 0]", "view 'x' has rank 2; this index is one too many", 17),
@@ -165,7 +167,7 @@ CASES = [
     ("t = I.record(a=1)\nt.a = 2", "values are immutable; make a new record", 5, 2),
     ("a, b2 = x[0, 0]", "expected a tuple of 2 to unpack, got f32 scalar", 13),
     ("a, b2 = (1, 2, 3)", "expected 3 targets to unpack into, got 2", 5),
-    ("[a] = (1,)", "List is not a target of the language", 5),
+    ("[a] = (1,)", "a list is not a target of the language", 5),
     # control
     ("for i in (1, 2):\n    pass", "a loop runs over a domain, range(...) or I.parallel(...), got a tuple of 2", 14),
     ("for i in range(3):\n    pass\nelse:\n    pass", "a loop has no else in the language", 9, 4),
@@ -182,10 +184,12 @@ CASES = [
     ("for i in range(n > 0):\n    pass", "domain stop: expected an integer scalar, got bool scalar", 20),
     ("for i in range():\n    pass", "range takes one to three positional arguments", 14),
     ("assert n > 0", "statement Assert is not part of the language", 5),
-    ("t = [1, 2]", "List is not part of the language; a tuple (a, b) is", 9),
-    ("t = lambda v: v", "Lambda is not part of the language", 9),
+    ("t = [1, 2]", "a list is not part of the language; a tuple (a, b) is", 9),
+    ("t = lambda v: v", "a lambda is not part of the language", 9),
+    ("t = I.exp(v for v in (1, 2))", "a generator expression is not part of the language", 14),
+    ("t = I.exp(*x)", "unpacked arguments are not part of the language", 15),
     ("import os", "statement Import is not part of the language", 5),
-    ("t = f'{n}'", "JoinedStr is not part of the language", 9),
+    ("t = f'{n}'", "an f-string is not part of the language", 9),
     # calls
     ("t = loop(n)", "'loop' calls itself; the language has no recursion", None),
     ("t = needs(n)", "'needs' lacks the argument 'w'", 9),
@@ -297,8 +301,19 @@ def test_a_combine_function_has_no_effects():
     assert diagnostic(k)["message"] == "a combine function has no effects; it writes 'y'"
 
 
-def test_a_kernel_returns_nothing():
-    assert fails("return n")["message"] == "kernel 'k' returns a value; results go to Out views"
+@pytest.mark.parametrize("body, line, column", [
+    ("return n", 0, 5), ("y[0, 0] = 1\nif n > 0:\n    return n\ny[0, 0] = 2", 2, 9), ("for i in range(3):\n    if n > 0:\n        return (n, n)", 2, 13),
+    ("return typed(x[0, 0])", 0, 5)])
+def test_a_kernel_returns_nothing(body, line, column):
+    found = fails(body)
+    assert (found["message"], found["line"], found["column"]) == ("kernel 'k' returns a value; results go to Out views", FIRST + line, column)
+
+
+def test_returns_that_differ_are_named():
+    found = fails("t = mixed(x[0, 0])")
+    line = HELPERS.split("\n").index("def mixed(v):") + 1
+    wanted = [("f32 scalar is returned here", line + 2), ("a tuple of 2 is returned here", line + 4)]
+    assert found["line"] == line + 1 and [(n["message"], n["line"]) for n in found["notes"] if "returned" in n["message"]] == wanted
 
 
 def test_constexprs():
