@@ -7,12 +7,12 @@ import intent
 import intent.language as I
 from intent.reference import elementwise
 from intent.reference.operations import OPERATIONS
-from programs import kernel
+from programs import diagnostic, kernel, kir
 from test_frontend_errors import CASES, FIRST, HELPERS, VIEWS, Mode, Other
 
 # Rules about what names and types would be on paths that a run does not take, or about syntax that Python gives a meaning of its own.
 STATIC = ("if x[0, 0] > 0:\n    t", "for i in range(3):\n    t", "for i in range(3):\n    pass", "t = x[0, 0]\nfor", "t = x[:, 0]\nfor", "t = 0.5\nfor",
-          "d = I.domain(3)\nfor", "t = plain(1)", "t = 2 ** 200", "t = 1000", "t = n in", "t = n is", "t = x[0, 0] if n > 0", "[a] = ", "for i in (1, 2)",
+          "d = I.domain(3)\nfor", "t = plain(1)", "t = 1000", "t = n in", "t = n is", "t = x[0, 0] if n > 0", "t = I.domain(3) if", "t = I.exp(v for", "[a] = ", "for i in (1, 2)",
           "assert", "if ~True", "t = [1", "t = lambda", "import", "t = f'", "t = mixed")
 DYNAMIC = [case for case in CASES if not case[0].startswith(STATIC)]
 
@@ -222,7 +222,7 @@ def test_combine_functions_have_no_effects():
 
 
 def test_python_errors_become_the_authors():
-    assert "division or modulo by zero" in reported(X, "t = 1 // 0", f32(3), f32(3), line=1)
+    assert "compile-time division by zero" in reported(X, "t = 1 // 0", f32(3), f32(3), line=1)
     assert "referenced before" in reported(X, "if x[0] > 5.0:\n    t = x[0]\ny[0] = t", f32(3), f32(3), line=3).replace("cannot access local variable 't' where it is not associated", "referenced before")
     assert reported(X, "y[0] = missing", f32(3), f32(3), line=1) == "name 'missing' is not defined"
 
@@ -268,3 +268,43 @@ def test_a_failure_of_the_reference_is_its_own(monkeypatch):
 def test_operations_outside_a_kernel():
     with pytest.raises(intent.LanguageError, match="works only inside"):
         I.exp(1.0)
+
+
+TOO_WIDE, ZERO = "the compile-time integer does not fit 128 bits", "compile-time division by zero"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("2 ** 100000000", TOO_WIDE), ("1 << 10 ** 9", TOO_WIDE), ("BIG ** BIG", TOO_WIDE), ("DIMS[1] ** (SIZE * 20)", TOO_WIDE), ("1 << SIZE << BIG", TOO_WIDE),
+    ("3 ** 90 * 3 ** 90", TOO_WIDE), ("-(2 ** 126)", TOO_WIDE), ("5 // (BIG - BIG)", ZERO), ("5 % (SIZE - 7)", ZERO), ("0 ** -1", ZERO),
+    ("1 >> 3 - BIG", "the shift amount is not negative, got -999999997"), ("(-1) ** BIG", None), ("0 << BIG", None), ("1 >> BIG", None),
+    ("(2 ** 125 - 1) * 2 + 1", None), ("2 ** -2", None)])
+def test_integers_of_the_text_have_the_range_of_the_compiler(text, message):
+    before = f"BIG, DIMS = 10 ** 9, (1, 3)\n@intent.fn\ndef both(a, b, k):\n    n = {text.replace('SIZE', 'k')}\n    return a + b\n"
+    before = f"{before}@intent.fn\ndef f(a, b):\n    return both(a, b, 7 * 100 - 693)\n"
+    program = kernel('x: I.In[I.f32, ("N",)], y: I.Out[I.f32, (1,)]', "y[0] = I.reduce(x[:], 0, 0.0, f)", before)
+    if message is None:
+        assert kir(program) and intent.interpret(program).run(f32(4)) == 4
+        return
+    found = diagnostic(program)
+    with pytest.raises(intent.LanguageError) as error:
+        intent.interpret(program).run(f32(4))
+    assert found["message"] == error.value.message == message and found["line"] == error.value.line == 4
+
+
+def test_constexprs_and_closures_have_that_range():
+    def closed(size):
+        @intent.kernel
+        def k(x: I.InOut[I.f32, ("N",)], K: I.Constexpr[int], L: I.Constexpr[int] = 3):
+            n = size ** K ** L
+            x[0] = n
+        return k
+
+    for size, power, value in ((2, 2, 256.0), (2, 10 ** 6, None), (10 ** 9, 2, None)):
+        run = intent.interpret(closed(size), constexprs={"K": power})
+        if value is None:
+            with pytest.raises(intent.LanguageError, match=TOO_WIDE):
+                run(f32(1))
+        else:
+            x = f32(1)
+            run(x)
+            assert x[0] == value

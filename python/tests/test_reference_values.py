@@ -9,6 +9,7 @@ import pytest
 
 import intent
 import intent.language as I
+from intent import native
 from programs import kernel
 
 NUMPY = {"bool": np.bool_, "index": np.int64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
@@ -221,3 +222,25 @@ def test_a_carry_takes_a_literal_in_its_own_dtype():
     """What is made of that literal and others is no f64 or i64 of its own."""
     y = intent.interpret(literal_for_a_carry).run(np.array([0.1, 0.9, 0.3, 0.4, 0.6], np.float32))
     np.testing.assert_array_equal(y, np.array([5 + 1, 0, 1 + 3, 2 + 5, 0 + 7], np.float32))
+
+
+CHOSEN = "I.select(a[:] > 0.0, 0.1, 2.0)"
+
+
+@pytest.mark.parametrize("text, dtype", [
+    (CHOSEN, None), (f"I.mask({CHOSEN}, a[:] > 1.0, 0.0)", None), ("I.select(a[:] > 0.0, 1, 2)", None), (f"I.cumsum({CHOSEN}, axis=0)", "f64"),
+    (f"I.scan({CHOSEN}, 0, 0, I.add)", "f64"), ("I.cummax(I.select(a[:] > 0.0, 1, 2), axis=0)", "i64"), (f"{CHOSEN} * 2 + 1", "f64"), (f"-{CHOSEN}", "f64"),
+    (f"I.reshape({CHOSEN}, (3,))", "f64"), (f"I.transpose({CHOSEN})", "f64"), (f"{CHOSEN}[:]", "f64"), ("I.select(a[:] > 0.0, 1, 2) << 1", "i64"),
+    (f"I.cumsum({CHOSEN}, axis=0, acc_dtype=I.f32)", "f32"), ("I.select(a[:] > 0.0, True, False)", "bool")])
+@pytest.mark.skipif(native.find_library("libintent.so") is None, reason="libintent.so is not built")
+def test_a_tensor_of_literals_has_its_default_dtype_at_its_first_use(text, dtype):
+    """Chosen literals take the dtype of the view that they are written to; operands of anything else are bool, i64 or f64."""
+    for out in ("f32", "f64", "i64", "bool"):
+        program = kernel(f"a: I.In[I.f32, (3,)], y: I.Out[I.{out}, (3,)]", f"y[:] = {text}")
+        fits = out == dtype if dtype else out in ("f32", "f64") or out == "i64" and "0.1" not in text
+        for take in (lambda: intent.interpret(program).run(np.array([1, -1, 1], np.float32)), lambda: intent.generate(program, "host")):
+            if fits:
+                take()
+            else:
+                with pytest.raises(intent.LanguageError):
+                    take()

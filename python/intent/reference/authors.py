@@ -6,10 +6,10 @@ import inspect
 import linecache
 import os
 import sys
-import types
 
 from intent.errors import LanguageError, Note
 
+from .literals import literal, with_literals
 from .regions import range_
 
 # Builtins that compute have no meaning in the language; those that serve a debugger or a print keep theirs.
@@ -28,16 +28,13 @@ BUILTINS = {**vars(builtins), "range": range_, **{name: _foreign(name) for name 
 
 
 def inside(function):
-    """The author's function, the same code, with the builtins of the language."""
-    made = types.FunctionType(function.__code__, {**function.__globals__, "__builtins__": BUILTINS}, function.__name__, function.__defaults__,
-                              function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    """The author's function with the builtins and the integers of the language."""
+    return with_literals(function, BUILTINS)
 
 
 def call(function, arguments):
     """Calls a function with arguments by name, those that Python takes by position alone included."""
-    code, named = function.__code__, dict(arguments)
+    code, named = function.__code__, {name: literal(value) for name, value in arguments.items()}
     return function(*[named.pop(name) for name in code.co_varnames[:code.co_posonlyargcount]], **named)
 
 

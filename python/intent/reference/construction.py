@@ -68,21 +68,21 @@ def reshape(value, shape):
         # Extents that the arguments bring are checked at a launch; written ones are the program's.
         written = all(isinstance(item, int) for item in (shape if isinstance(shape, tuple) else (shape,)))
         raise LanguageError(message) if written else CallError(message)
-    return Tensor(value.data.reshape(extents), value.format, value.weak)
+    return Tensor(value.data.reshape(extents), value.format)
 
 
 def transpose(value, permutation):
     value = tensor_argument(value, "I.transpose")
     rank = value.data.ndim
     if permutation is None:
-        return Tensor(value.data.T, value.format, value.weak)
+        return Tensor(value.data.T, value.format)
     if not isinstance(permutation, tuple):
         raise LanguageError(f"I.transpose: expected a tuple of axes, got {describe(permutation)}")
     axes = [static_int(axis, "I.transpose") for axis in permutation]
     axes = [axis + rank if -rank <= axis < 0 else axis for axis in axes]
     if sorted(axes) != list(range(rank)):
         raise LanguageError(f"I.transpose: expected a permutation of {rank} axes, got {permutation}")
-    return Tensor(value.data.transpose(axes), value.format, value.weak)
+    return Tensor(value.data.transpose(axes), value.format)
 
 
 def join(lhs, rhs):

@@ -8,7 +8,7 @@ from intent.errors import LanguageError
 from . import special
 from .context import note_rounding
 from .formats import BOOL, F32, bits_as, converted, is_literal, literal_array, rounded
-from .values import Scalar, Value, alike, as_value, broadcast_shape, describe, format_of, kind_of
+from .values import Scalar, Tensor, Value, alike, as_value, broadcast_shape, describe, format_of, kind_of
 
 SMALL_FLOATS = "8-bit floats are stored, cast, compared, selected and contracted; convert with I.cast first"
 
@@ -25,8 +25,9 @@ def _made(kind, data, format, weak=False):
 
 
 def _are_weak(*operands):
-    """Whether the operands come from literals alone, so that what is made of them takes the dtype of its context, too."""
-    return not any(isinstance(v, Value) and not v.weak for v in operands)
+    """Whether the operands are scalars of literals alone, so that what is made of them takes the dtype of its context, too: a carry may
+    hold them, and has a dtype that this run has not met. A tensor of literals has one at its first use."""
+    return not any(isinstance(v, Tensor) or isinstance(v, Value) and not v.weak for v in operands)
 
 
 def require_arithmetic(format, operation):
@@ -156,7 +157,7 @@ def compare(op, left, right):
 
 def negated(value):
     require_arithmetic(value.format, "'-'")
-    return _made(type(value), np.negative(value.data), value.format, value.weak)
+    return _made(type(value), np.negative(value.data), value.format, _are_weak(value))
 
 
 def inverted(value):
@@ -269,11 +270,11 @@ def select(condition, true_value, false_value):
     condition = as_value(condition)
     if condition.format is not BOOL:
         raise LanguageError(f"I.select: expected a bool condition, got {describe(condition)}")
-    weak = _are_weak(true_value, false_value)
+    weak = all(is_literal(v) or isinstance(v, Value) and v.weak for v in (true_value, false_value))
     a, b = alike("I.select", true_value, false_value)
     data = np.where(condition.data, a.data, b.data)
     kind = _kind([condition, a, b])
-    return kind(np.asarray(data, a.format.storage), a.format, weak)
+    return kind(np.asarray(data, a.format.storage), a.format, weak and a.format is not BOOL)
 
 
 def mask(value, valid, fill):

@@ -153,4 +153,4 @@ def read_tensor(tensor, index):
     data = tensor.data[tuple(selection.positions)] if extents else tensor.data
     scalar = selection.scalar and not selection.new_axes
     kind = Scalar if scalar else Tensor
-    return kind(selection.with_new_axes(np.asarray(data, tensor.format.storage)), tensor.format, tensor.weak)
+    return kind(selection.with_new_axes(np.asarray(data, tensor.format.storage)), tensor.format)

@@ -23,6 +23,7 @@ from intent.runtime.overlap import span
 
 from . import authors
 from .formats import FORMATS, raw_dtype, rounded
+from .literals import Literal
 from .memory import Memory
 from .operations import OPERATIONS
 from .races import Races, Storage
@@ -195,7 +196,7 @@ def constexpr_value(name, annotation, value):
             value = float_of(value)
         except LanguageError as error:
             raise LanguageError(f"constexpr '{name}': {error.message}") from None
-    if type(value) is not kind:
+    if type(value) not in (kind, Literal if kind is int else kind):
         raise LanguageError(f"constexpr '{name}': expected {kind.__name__}, got {value!r}")
     return value
 
