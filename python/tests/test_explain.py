@@ -152,7 +152,8 @@ def test_command_line(tmp_path, capsys, override):
 @pytest.mark.parametrize("text, written", [
     ('le("N", mul(4, BM))', "N <= 4 * BM"), ("7", "7"), ('"x.stride.0"', "x.stride.0"), ('add("M", add("N", 1))', "M + (N + 1)"), ('add(add("M", "N"), 1)', "M + N + 1"),
     ('sub("M", sub("N", 1))', "M - (N - 1)"), ('mul(add("M", 1), "N")', "(M + 1) * N"), ('add("M", mul("N", 2))', "M + N * 2"), ('not(le("N", 3))', "N > 3"),
-    ('not(lt("N", 3))', "N >= 3"), ('not(eq("N", 3))', "N != 3"), ('not(not(eq("N", 3)))', "N == 3"), ('not(and("A", "B"))', "not (A and B)"),
+    ('not(lt("N", 3))', "N >= 3"), ('not(eq("N", 3))', "N != 3"), ('le(4096, "N")', "N >= 4096"),
+    ('not(le(3, "N"))', "N < 3"), ('lt(-1, add("N", 1))', "N + 1 > -1"), ('lt(1, 2)', "1 < 2"), ('not(not(eq("N", 3)))', "N == 3"), ('not(and("A", "B"))', "not (A and B)"),
     ('and(or("A", "B"), not("C"))', "(A or B) and not C"), ('not(not(and("A", "B")))', "(A and B)"), ('select(lt("A", 1), ceil_div("M", BM), max(1, -2))', "select(A < 1, ceil_div(M, BM), max(1, -2))"),
     ('eq(eq("A", 1), lt("B", 2))', "(A == 1) == (B < 2)"), ('floor_div(mod("A", 4), 2)', "A % 4 // 2"), ('mod("A", mul("B", 2))', "A % (B * 2)"),
 ])

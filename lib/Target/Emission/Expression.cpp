@@ -18,6 +18,16 @@ Expression infix(const Expression &lhs, llvm::StringRef op, const Expression &rh
   return {lhs.in(left) + " " + op.str() + " " + rhs.in(tighter), precedence};
 }
 
+/// `a < b` or `a <= b`, or its negation; a constant stands behind what it bounds.
+static Expression spellComparison(ExprAttr expr, bool negated, SymbolSpelling spelling, const ExpressionStyle &style) {
+  static constexpr llvm::StringRef signs[] = {"<", ">=", "<=", ">"}, turned[] = {">", "<=", ">=", "<"};
+  unsigned sign = 2 * (expr.getKind() == ExprKind::Le) + negated;
+  ExprAttr left = expr.getOperands()[0], right = expr.getOperands()[1];
+  bool isTurned = left.getConstant() && !right.getConstant();
+  if (isTurned) std::swap(left, right);
+  return infix(spellExpr(left, spelling, style), (isTurned ? turned : signs)[sign], spellExpr(right, spelling, style), Precedence::Compare);
+}
+
 Expression spellExpr(ExprAttr expr, SymbolSpelling spelling, const ExpressionStyle &style) {
   if (std::optional<int64_t> value = expr.getConstant()) return {std::to_string(*value), *value < 0 ? Precedence::Unary : Precedence::Atom};
   if (expr.getOperands().empty()) return {spelling(expr), Precedence::Atom};
@@ -39,19 +49,15 @@ Expression spellExpr(ExprAttr expr, SymbolSpelling spelling, const ExpressionSty
   case ExprKind::Min: return call("min");
   case ExprKind::Max: return call("max");
   case ExprKind::Pow2Ceil: return {style.pow2Ceil.str() + "(max(" + operands[0].text + ", 1))", Precedence::Atom};
-  case ExprKind::Lt: return infix(operands[0], "<", operands[1], Precedence::Compare);
-  case ExprKind::Le: return infix(operands[0], "<=", operands[1], Precedence::Compare);
+  case ExprKind::Lt:
+  case ExprKind::Le: return spellComparison(expr, /*negated=*/false, spelling, style);
   case ExprKind::Eq: return infix(operands[0], "==", operands[1], Precedence::Compare);
   case ExprKind::And: return infix(operands[0], "and", operands[1], Precedence::And);
   case ExprKind::Or: return infix(operands[0], "or", operands[1], Precedence::Or);
   case ExprKind::Not: {
     ExprAttr operand = expr.getOperands()[0];
-    if (operand.getKind() == ExprKind::Le || operand.getKind() == ExprKind::Lt) {
-      llvm::SmallVector<Expression, 2> sides;
-      for (ExprAttr side : operand.getOperands())
-        sides.push_back(spellExpr(side, spelling, style));
-      return infix(sides[0], operand.getKind() == ExprKind::Le ? ">" : ">=", sides[1], Precedence::Compare);
-    }
+    if (operand.getKind() == ExprKind::Le || operand.getKind() == ExprKind::Lt)
+      return spellComparison(operand, /*negated=*/true, spelling, style);
     return {"not " + operands[0].in(Precedence::Not), Precedence::Not};
   }
   case ExprKind::Select:

@@ -132,7 +132,8 @@ _NAMES = {function: name for name, (_, function) in _FUNCTIONS.items()}
 _SIGNS = {"or": ("or", 1), "and": ("and", 2), "lt": ("<", 4), "le": ("<=", 4), "eq": ("==", 4), "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6),
           "floor_div": ("//", 6), "mod": ("%", 6)}
 _COMPARISON, _ATOM = 4, 7
-_OPPOSITES = {"<": ">=", "<=": ">", "==": "!="}
+_OPPOSITES = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!="}
+_TURNED = {"<": ">", "<=": ">="}
 
 
 def infix(text) -> str:
@@ -147,6 +148,9 @@ def infix(text) -> str:
         name = _NAMES[value]
         if name in _SIGNS:
             sign, strength = _SIGNS[name]
+            if sign in _TURNED and _is_constant(operands[0]) and not _is_constant(operands[1]):
+                operands.reverse()  # a constant stands behind what it bounds
+                sign = _TURNED[sign]
             # Equal signs group to the left, except comparisons, which do not chain.
             left, right = _grouped(operands[0], strength + (strength == _COMPARISON)), _grouped(operands[1], strength + 1)
             whole = f"{left} {sign} {right}"
@@ -158,6 +162,10 @@ def infix(text) -> str:
             called = f"{name}({', '.join(operand for operand, _, _ in operands)})"
             stack.append((called, _ATOM, f"not {called}"))
     return stack[0][0]
+
+
+def _is_constant(operand) -> bool:
+    return operand[0].lstrip("-").isdigit()
 
 
 def _grouped(operand, strength) -> str:

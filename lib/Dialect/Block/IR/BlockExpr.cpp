@@ -1,5 +1,5 @@
 // Launch and extent expressions: folding builders, evaluation, substitution, the inline text form.
-#include "intent/Dialect/Block/IR/Block.h"
+#include "BlockCondition.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/Support/MathExtras.h"
@@ -56,6 +56,21 @@ static std::optional<int64_t> compute(ExprKind kind, ArrayRef<int64_t> v) {
   }
 }
 
+/// The product times `factor`, joined with the constant factor that it has; null if it has none.
+static ExprAttr withFactor(ExprAttr product, int64_t factor) {
+  MLIRContext *context = product.getContext();
+  if (std::optional<int64_t> own = product.getConstant()) {
+    int64_t joined;
+    return llvm::MulOverflow(*own, factor, joined) ? ExprAttr() : ExprAttr::constant(context, joined);
+  }
+  if (product.getKind() != ExprKind::Mul) return {};
+  ExprAttr left = product.getOperands()[0], right = product.getOperands()[1];
+  bool last = right.getConstant().has_value();
+  ExprAttr joined = withFactor(last ? right : left, factor);
+  if (!joined) return {};
+  return last ? ExprAttr::apply(ExprKind::Mul, {left, joined}) : ExprAttr::apply(ExprKind::Mul, {joined, right});
+}
+
 ExprAttr ExprAttr::apply(ExprKind kind, ArrayRef<ExprAttr> operands) {
   MLIRContext *context = operands[0].getContext();
   SmallVector<int64_t> values;
@@ -75,6 +90,8 @@ ExprAttr ExprAttr::apply(ExprKind kind, ArrayRef<ExprAttr> operands) {
   case ExprKind::Mul:
     if (is(0, 0) || is(1, 1)) return operands[0];
     if (is(1, 0) || is(0, 1)) return operands[1];
+    if (std::optional<int64_t> factor = operands[1].getConstant())
+      if (ExprAttr joined = withFactor(operands[0], *factor)) return joined;
     break;
   case ExprKind::FloorDiv:
   case ExprKind::CeilDiv:
@@ -85,14 +102,17 @@ ExprAttr ExprAttr::apply(ExprKind kind, ArrayRef<ExprAttr> operands) {
     if (operands[0] == operands[1]) return operands[0];
     break;
   case ExprKind::Le:
+  case ExprKind::Lt:
   case ExprKind::Eq:
-    if (operands[0] == operands[1]) return constant(context, 1);
+    if (operands[0] == operands[1]) return constant(context, kind != ExprKind::Lt);
     break;
   case ExprKind::And:
-    if (is(0, 1)) return operands[1];
-    if (is(1, 1)) return operands[0];
-    if (is(0, 0) || is(1, 0)) return constant(context, 0);
-    break;
+  case ExprKind::Or:
+    for (unsigned i : {0, 1})
+      if (std::optional<int64_t> value = operands[i].getConstant())
+        return (*value != 0) == (kind == ExprKind::And) ? operands[1 - i] : constant(context, kind == ExprKind::Or);
+    return simplifiedJoin(kind, operands[0], operands[1]);
+  case ExprKind::Not: return simplifiedNot(operands[0]);
   case ExprKind::Select:
     if (std::optional<int64_t> condition = operands[0].getConstant()) return operands[*condition ? 1 : 2];
     break;
