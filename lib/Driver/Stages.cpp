@@ -71,7 +71,8 @@ static LogicalResult materialize(Compilation &c) {
 static LogicalResult tritonLegalize(Compilation &c) { return triton::legalizeForTriton(*c.module); }
 static LogicalResult tritonVerify(Compilation &c) { return triton::verifyForTriton(*c.module); }
 static LogicalResult tritonSerialize(Compilation &c) {
-  FailureOr<triton::SourceText> made = triton::serializeToTriton(*c.module);
+  FailureOr<triton::SourceText> made = triton::serializeToTriton(
+      *c.module, [&](block::ProgramOp program, ArrayRef<int64_t> row) { return candidateCondition(program, row, c.target); });
   if (failed(made)) return failure();
   c.source = std::move(made->text);
   for (const triton::SourceLine &line : made->lines)

@@ -2,6 +2,7 @@
 #include "intent/Dialect/Block/IR/Block.h"
 #include "intent/IR/Text.h"
 #include "intent/Target/Triton/Triton.h"
+#include "intent/Tuning/Tuning.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
@@ -16,7 +17,11 @@ static mlir::LogicalResult translateToTriton(const std::shared_ptr<llvm::SourceM
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(source, context);
   if (!module || mlir::failed(intent::triton::legalizeForTriton(*module)) || mlir::failed(intent::triton::verifyForTriton(*module)))
     return mlir::failure();
-  mlir::FailureOr<intent::triton::SourceText> made = intent::triton::serializeToTriton(*module);
+  auto target = (*module)->getAttrOfType<intent::block::TargetAttr>("block.target");
+  mlir::FailureOr<intent::triton::SourceText> made =
+      intent::triton::serializeToTriton(*module, [&](intent::block::ProgramOp program, llvm::ArrayRef<int64_t> row) {
+        return target ? intent::candidateCondition(program, row, target) : intent::block::ExprAttr();
+      });
   if (mlir::failed(made)) return mlir::failure();
   os << made->text;
   return mlir::success();

@@ -11,7 +11,7 @@ namespace intent::triton {
 namespace {
 class LaunchTable {
 public:
-  LaunchTable(KernelOp kernel, ModuleNames &names) : kernel(kernel), scope(names) {}
+  LaunchTable(KernelOp kernel, ModuleNames &names, RowCondition rowCondition) : kernel(kernel), scope(names), rowCondition(rowCondition) {}
 
   std::string run(ArrayRef<SmallVector<ExprAttr>> conditions);
 
@@ -25,6 +25,8 @@ private:
   void variant(ProgramOp program, ArrayRef<ExprAttr> conditions);
   void narrowCondition(ArrayRef<ExprAttr> bounds);
   void configurations(ProgramOp program);
+  SmallVector<std::pair<size_t, ExprAttr>> rowConditions(ProgramOp program);
+  void where(ProgramOp program);
   void descriptors(ProgramOp program);
   void workspaces(ProgramOp program);
   void wrap(ArrayRef<std::string> items);
@@ -33,6 +35,7 @@ private:
 
   KernelOp kernel;
   ModuleNames &scope;
+  RowCondition rowCondition;
   TextStream out;
 };
 } // namespace
@@ -89,6 +92,28 @@ void LaunchTable::configurations(ProgramOp program) {
     }
   }
   out.line("],");
+}
+
+// Rows that not every call of the variant takes.
+SmallVector<std::pair<size_t, ExprAttr>> LaunchTable::rowConditions(ProgramOp program) {
+  SmallVector<std::pair<size_t, ExprAttr>> found;
+  if (ConfigurationSetAttr set = program.getConfigurationsAttr())
+    for (auto [index, row] : llvm::enumerate(set.getRows().getAsRange<DenseI64ArrayAttr>()))
+      if (ExprAttr condition = rowCondition(program, row.asArrayRef())) found.push_back({index, condition});
+  return found;
+}
+
+// where={4: lambda N, **_: N <= 8192}: the calls for which a row is meant, if not for all
+void LaunchTable::where(ProgramOp program) {
+  SmallVector<std::pair<size_t, ExprAttr>> conditions = rowConditions(program);
+  if (conditions.empty()) return;
+  out.line("where={");
+  {
+    TextStream::Indent indent(out);
+    for (auto [index, condition] : conditions)
+      out.line(std::to_string(index) + ": " + lambda({condition}, spell(condition).text) + ",");
+  }
+  out.line("},");
 }
 
 // Whether divisibility of an extent widens accesses: it is the last one of views at least as deep as any
@@ -250,6 +275,7 @@ void LaunchTable::variant(ProgramOp program, ArrayRef<ExprAttr> conditions) {
     workspaces(program);
     descriptors(program);
     configurations(program);
+    where(program);
   }
   out.line("),");
 }
@@ -263,14 +289,25 @@ void LaunchTable::launch() {
   std::string constants = scope.local("constants"), grid = scope.local("grid"), arguments = scope.local("arguments");
   auto table = [&](StringRef field) { return variant + "[\"" + field.str() + "\"](**" + values + ", **" + constants + ")"; };
   auto optional = [&](StringRef field) { return table(field) + " if \"" + field.str() + "\" in " + variant + " else ():"; };
-  out.line("def " + scope.launch().str() + "(" + list + ", row=0):");
+  bool chosen = false;
+  kernel.walk([&](ProgramOp program) { chosen |= !rowConditions(program).empty(); });
+  out.line("def " + scope.launch().str() + "(" + list + (chosen ? ", row=None):" : ", row=0):"));
   TextStream::Indent indent(out);
-  out.line("\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
+  out.line(chosen ? "\"\"\"One launch on torch tensors: the variant that the extents choose, its `row` or the first meant for them.\"\"\""
+                  : "\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
   SmallVector<std::string> bindings;
   for (const std::string &name : scope.arguments())
     bindings.push_back(name + "=" + name);
   out.line(values + " = dict(" + llvm::join(bindings, ", ") + ") | symbols(" + list + ")");
   out.line(variant + " = next(v for v in VARIANTS if v[\"guard\"](**" + values + "))");
+  if (chosen) {
+    std::string where = scope.local("where");
+    out.line("if row is None:");
+    TextStream::Indent body(out);
+    out.line(where + " = " + variant + ".get(\"where\", {})");
+    out.line("row = next((r for r in range(len(" + variant + "[\"configs\"])) if r not in " + where + " or " + where + "[r](**" + values +
+             ")), 0)");
+  }
   out.line(config + " = " + variant + "[\"configs\"][row]");
   out.line(constants + " = " + config + ".kwargs | " + variant + "[\"coverage\"](**" + values + ")");
   out.line(grid + " = " + table("grid"));
@@ -325,8 +362,8 @@ std::string LaunchTable::run(ArrayRef<SmallVector<ExprAttr>> conditions) {
   return out.take();
 }
 
-std::string launchText(KernelOp kernel, ModuleNames &names, ArrayRef<SmallVector<ExprAttr>> conditions) {
-  return LaunchTable(kernel, names).run(conditions);
+std::string launchText(KernelOp kernel, ModuleNames &names, ArrayRef<SmallVector<ExprAttr>> conditions, RowCondition rowCondition) {
+  return LaunchTable(kernel, names, rowCondition).run(conditions);
 }
 
 } // namespace intent::triton

@@ -139,7 +139,7 @@ FailureOr<std::string> KernelSerializer::run() {
   return out.take();
 }
 
-FailureOr<SourceText> serializeToTriton(ModuleOp module) {
+FailureOr<SourceText> serializeToTriton(ModuleOp module, RowCondition rowCondition) {
   SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
   if (kernels.size() != 1) return module.emitError("provider surface: expected one kernel in a module, got ") << kernels.size();
   KernelOp kernel = kernels.front();
@@ -174,7 +174,7 @@ FailureOr<SourceText> serializeToTriton(ModuleOp module) {
     }
     text += kernelText.text;
   }
-  text += "\n\n" + launchText(kernel, names, conditions);
+  text += "\n\n" + launchText(kernel, names, conditions, rowCondition);
   return SourceText{std::move(text), std::move(lines)};
 }
 

@@ -155,7 +155,8 @@ std::string storageText(mlir::Type element);
 /// `fp32`, ... in a kernel signature.
 std::string signatureText(mlir::Type element);
 /// The launch table of a kernel.
-std::string launchText(block::KernelOp kernel, ModuleNames &names, llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions);
+std::string launchText(block::KernelOp kernel, ModuleNames &names, llvm::ArrayRef<llvm::SmallVector<block::ExprAttr>> conditions,
+                       RowCondition rowCondition);
 
 } // namespace intent::triton
 

@@ -174,9 +174,11 @@ def plan(module, values, row=None) -> Plan:
     if variant is None:
         raise ProviderError("no variant of the program admits this call")
     coverage = variant["coverage"](**environment)
-    configs = variant["configs"]
-    # A row that needs a fact of the call, such as an aligned pitch, is a candidate only where the call has it.
-    for config in configs if row is None else [configs[row]]:
+    configs, where = variant["configs"], variant.get("where", {})
+    # A row that needs a fact of the call, such as an aligned pitch, is a candidate only where the call has it; rows meant for the call's
+    # extents come first.
+    meant = [config for at, config in enumerate(configs) if at not in where or where[at](**environment)] or configs
+    for config in meant if row is None else [configs[row]]:
         constants = {**config.kwargs, **coverage}
         bound = {**environment, **constants}
         narrow = variant["index32"](**bound) and all(_offsets_fit(v) for v in values if hasattr(v, "data_ptr"))

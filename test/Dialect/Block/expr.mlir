@@ -25,6 +25,10 @@
 // CHECK: block.floor_div_negative = #block.expr<-4>
 // A divisor that is not positive has no value: the expression stays for the verifier of the call.
 // CHECK: block.floor_div_zero = #block.expr<floor_div(7, 0)>
+// CHECK: block.le_max = #block.expr<le("M", 64)>
+// CHECK: block.le_max_never = #block.expr<0>
+// CHECK: block.le_pow2 = #block.expr<le("M", 1024)>
+// CHECK: block.le_pow2_none = #block.expr<le(pow2_ceil("M"), 0)>
 // CHECK: block.le_same = #block.expr<1>
 // CHECK: block.lt_constants = #block.expr<1>
 // CHECK: block.lt_same = #block.expr<0>
@@ -82,6 +86,10 @@ module attributes {
   block.floor_div = #block.expr<floor_div(7, 2)>,
   block.floor_div_negative = #block.expr<floor_div(-7, 2)>,
   block.floor_div_zero = #block.expr<floor_div(7, 0)>,
+  block.le_max = #block.expr<le(max("M", 16), 64)>,
+  block.le_max_never = #block.expr<le(max("M", 16), 8)>,
+  block.le_pow2 = #block.expr<le(pow2_ceil("M"), 2000)>,
+  block.le_pow2_none = #block.expr<le(pow2_ceil("M"), 0)>,
   block.le_same = #block.expr<le(add("M", 1), add("M", 1))>,
   block.lt_constants = #block.expr<lt(-1, 0)>,
   block.lt_same = #block.expr<lt("M", "M")>,

@@ -35,9 +35,12 @@ struct SourceText {
   std::vector<SourceLine> lines; // ascending
 };
 
+/// The condition on a call under which a row (one value a column) is a candidate for it; null if it always is.
+using RowCondition = llvm::function_ref<block::ExprAttr(block::ProgramOp program, llvm::ArrayRef<int64_t> row)>;
+
 /// The Python module of a legalised and verified block module: one `@triton.jit` kernel a program and the
 /// launch table. Nothing is returned when an operation has no text.
-mlir::FailureOr<SourceText> serializeToTriton(mlir::ModuleOp module);
+mlir::FailureOr<SourceText> serializeToTriton(mlir::ModuleOp module, RowCondition rowCondition);
 
 /// Registers the passes `block-legalize-for-triton` and `block-verify-for-triton`.
 void registerTritonPasses();

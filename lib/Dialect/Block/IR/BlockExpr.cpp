@@ -105,6 +105,14 @@ ExprAttr ExprAttr::apply(ExprKind kind, ArrayRef<ExprAttr> operands) {
   case ExprKind::Lt:
   case ExprKind::Eq:
     if (operands[0] == operands[1]) return constant(context, kind != ExprKind::Lt);
+    if (std::optional<int64_t> limit = operands[1].getConstant(); limit && kind == ExprKind::Le) {
+      ArrayRef<ExprAttr> bounded = operands[0].getOperands();
+      // The power of two above x is at most 2000 where x is at most 1024.
+      if (operands[0].getKind() == ExprKind::Pow2Ceil && *limit > 0)
+        return apply(kind, {bounded[0], constant(context, llvm::bit_floor(static_cast<uint64_t>(*limit)))});
+      if (operands[0].getKind() == ExprKind::Max)
+        return apply(ExprKind::And, {apply(kind, {bounded[0], operands[1]}), apply(kind, {bounded[1], operands[1]})});
+    }
     break;
   case ExprKind::And:
   case ExprKind::Or:
