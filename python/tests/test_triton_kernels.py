@@ -83,6 +83,16 @@ def integers(x: I.In[I.i32, ("N",)], q: I.Out[I.i32, ("N",)], s: I.Out[I.u8, ("N
     s[:] = I.cast(x[:] >> 3, I.u8)
 
 
+@intent.kernel
+def routing(x: I.In[I.f32, ("T", 64)], chosen: I.Out[I.i32, ("T",)], place: I.Out[I.i32, ("T", 64)]):
+    """Tokens to experts: the best of each token, and how many before it an expert has."""
+    T, E = x.shape
+    _, best = I.arg_reduce.max(x[:, :], 1)
+    hot = best[:, None] == I.indices(I.domain(0, E))[None, :]
+    chosen[:] = I.cast(best, I.i32)
+    place[:, :] = I.cumsum(I.cast(hot, I.i32), axis=0, inclusive=False)
+
+
 def cases(rng):
     """name -> (kernel, arguments, {position: wanted}, tolerance)"""
     x = rng.standard_normal((5, 70)).astype(np.float16)
@@ -125,6 +135,49 @@ def test_every_variant_and_row_compiles(name, arch):
             if planned.key not in compiled:
                 compiled.add(planned.key)
                 assert compile_plan(planned, gpu_target(arch)).asm
+
+
+def test_scans_beside_one_lane_compile():
+    """Triton asserts on them: one row of a routing kernel gives each expert an instance of its own."""
+    from intent.providers.triton import compile_offline, load_module
+
+    module = load_module(intent.generate(routing, target="triton:sm_90").source_path)
+    rows = module.VARIANTS[0]["configs"]
+    assert any(1 in config.kwargs.values() for config in rows)
+    for row in range(len(rows)):
+        assert compile_offline(module, "sm_90", [(1000, 64), (1000,), (1000, 64)], row).asm["ptx"]
+
+
+class _Recorder:
+    """Stands for a kernel: what it is launched with."""
+
+    def __getitem__(self, grid):
+        return lambda *arguments, **constants: setattr(self, "constants", constants)
+
+
+@pytest.mark.parametrize("columns, row", [(500, 0), (512, 0), (513, 2), (1024, 2), (2000, 4), (3000, 0)])
+def test_the_printed_launcher_takes_the_first_row_that_is_meant_for_the_call(columns, row):
+    """What an instance holds of a row's columns is bounded; where no row bounds it, the first one does what the tuner does."""
+    from intent.providers.triton import _Shape, load_module, plan
+    from test_algorithms import mixed
+
+    module = load_module(intent.generate(mixed, target="triton:sm_90").source_path)
+    stands = [_Shape(shape, itemsize=4) for shape in ((100, 30), (30, columns), (100,), (100, columns), (columns,))]
+    for stand in stands:
+        stand.device = "meta"
+    variant = plan(module, stands).variant
+    wanted = variant["configs"][row]
+    assert plan(module, stands).configuration == plan(module, stands, row).configuration
+    kernel, recorder = variant["kernel"], _Recorder()
+    try:
+        variant["kernel"] = recorder
+        module.mixed(*stands)
+        launched = recorder.constants
+        assert {name: launched[name] for name in wanted.kwargs} == wanted.kwargs and launched["num_warps"] == wanted.num_warps
+        module.mixed(*stands, row=1)
+        assert recorder.constants["num_warps"] == variant["configs"][1].num_warps
+    finally:
+        variant["kernel"] = kernel
 
 
 _RUN = r"""

@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral sinkAttributeName = "triton.sink";
 /// On a fence whose barrier must wait for the stores of every wave.
 inline constexpr llvm::StringLiteral drainAttributeName = "triton.drain";
 
+/// Keeps scans down axes beside which others have one lane each, in some row or call, from a defect of Triton.
+void separateUnitScans(block::ProgramOp program);
+
 /// Rewrites picks as reductions that keep the bits of one lane, carries f8 through scans and reductions as f32, and
 /// passes scalars that a combine captures as components.
 void legalizeStructured(block::ProgramOp program);

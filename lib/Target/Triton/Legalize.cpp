@@ -100,6 +100,7 @@ LogicalResult legalizeForTriton(ModuleOp module) {
     if (failed(legalizeAtomics(program)) || failed(filterRows(program))) return WalkResult::interrupt();
     exposeStrides(program);
     exposeSegments(program);
+    separateUnitScans(program);
     legalizeStructured(program);
     legalizeMath(program);
     hoistFromConditions(program);
