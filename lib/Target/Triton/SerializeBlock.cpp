@@ -115,9 +115,10 @@ Rendered KernelSerializer::pointer(Operation *op, Value view, ValueRange coordin
     if (!stride) return result;
     bool unit = stride->text == "1";
     IndexKind kind = widths.kind(coordinate);
+    bool first = at.form == Form::Literal && at.expression.text == "1"; // one stride further
     if (wide && kind != IndexKind::Wide && kind != IndexKind::Literal) at = convert(at, "tl.int64");
     else if (kind == IndexKind::Raw && !unit) at = convert(at, "INDEX");
-    Expression term = unit ? at.expression : infix(at.expression, "*", *stride, Precedence::Multiply);
+    Expression term = unit ? at.expression : first ? *stride : infix(at.expression, "*", *stride, Precedence::Multiply);
     result.expression = infix(result.expression, "+", term, Precedence::Add);
     result.dense |= at.dense;
     if (at.form == Form::Block) result.form = Form::Block;

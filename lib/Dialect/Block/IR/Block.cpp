@@ -223,6 +223,14 @@ OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
+// The constant that a value is in every lane.
+static IntegerAttr everywhere(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getValue();
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+}
+
 // Index arithmetic on constants and neutral elements, and conditions; other types keep the author's operation.
 OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
   if (getResult().getType().isInteger(1) && (getKind() == BinaryKind::And || getKind() == BinaryKind::Or))
@@ -231,6 +239,9 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
         if (known.getValue().isZero() == (getKind() == BinaryKind::And)) return known;
         return other;
       }
+  if (elementType(getResult().getType()).isInteger(1) && (getKind() == BinaryKind::And || getKind() == BinaryKind::Or))
+    for (auto [side, other] : {std::pair(getLhs(), getRhs()), std::pair(getRhs(), getLhs())})
+      if (IntegerAttr known = everywhere(side)) return known.getValue().isZero() == (getKind() == BinaryKind::And) ? side : other;
   if (!getResult().getType().isIndex()) return {};
   auto constant = [](Attribute a) -> std::optional<int64_t> {
     auto integer = dyn_cast_or_null<IntegerAttr>(a);
@@ -317,10 +328,44 @@ struct ScaledAccumulator : OpRewritePattern<BinaryOp> {
     return failure();
   }
 };
+
+/// A choice that is known, or that makes no difference.
+struct KnownChoice : OpRewritePattern<SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const final {
+    IntegerAttr condition = everywhere(op.getCondition());
+    if (!condition && op.getTrueValue() != op.getFalseValue()) return failure();
+    rewriter.replaceOp(op, condition && condition.getValue().isZero() ? op.getFalseValue() : op.getTrueValue());
+    return success();
+  }
+};
+
+/// A sum of what is negated is a difference: %n * -1 + %b is %b - %n, of index values, which wrap.
+struct NegatedTerm : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const final {
+    bool isSum = op.getKind() == BinaryKind::Add;
+    if (!elementType(op.getType()).isIndex() || (!isSum && op.getKind() != BinaryKind::Sub)) return failure();
+    Value left = isSum ? negated(op.getLhs()) : Value(), right = negated(op.getRhs());
+    if (!left && !right) return failure();
+    BinaryKind kind = isSum ? BinaryKind::Sub : BinaryKind::Add;
+    rewriter.replaceOpWithNewOp<BinaryOp>(op, op.getType(), kind, right ? op.getLhs() : op.getRhs(), right ? right : left, false, false);
+    return success();
+  }
+
+private:
+  static Value negated(Value value) {
+    auto product = value.getDefiningOp<BinaryOp>();
+    if (!product || product.getKind() != BinaryKind::Mul) return {};
+    for (auto [side, other] : {std::pair(product.getLhs(), product.getRhs()), std::pair(product.getRhs(), product.getLhs())})
+      if (IntegerAttr factor = everywhere(side); factor && factor.getValue().isAllOnes()) return other;
+    return {};
+  }
+};
 } // namespace
 
 void BlockDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<WithoutPass, ScaledAccumulator>(getContext());
+  patterns.add<WithoutPass, ScaledAccumulator, KnownChoice, NegatedTerm>(getContext());
 }
 
 //===- types of values ---------------------------------------------------------------------------------===//
