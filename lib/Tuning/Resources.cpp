@@ -230,6 +230,7 @@ ExprAttr intent::candidateCondition(ProgramOp program, ArrayRef<int64_t> row, Ta
   };
   // By the product of extents that the call chooses: the least of what the fixed ones leave for it.
   int64_t limit = getIntFeature(target, "fragment_elements");
+  if (!target.getFeatures().contains("fragment_elements")) return {};
   llvm::MapVector<ExprAttr, int64_t> room;
   for (Type type : collectFacts(program).fragments) {
     ExprAttr chosen;

@@ -25,6 +25,22 @@ def test_refused(kernel, message, target):
     assert error.value.category == "shared_gpu" and error.value.line
 
 
+@intent.kernel
+def too_long_alone(x: I.InOut[I.i32, (1000, 1000)]):
+    g = I.buffer((1000, 1000), I.i32)
+    for t in range(3):
+        g[:, :] = x[:, :]
+        x[:, :] = g[:, :] + I.transpose(g[:, :])
+
+
+def test_what_fits_no_variant_is_named():
+    """Steps that depend on each other are one instance's, which has a limit: the error stands at the loop."""
+    intent.generate(too_long_alone, "host")
+    with pytest.raises(intent.TargetError, match="no variant of this program fits the target's fragment and serial limits") as error:
+        intent.generate(too_long_alone, "triton:sm_90")
+    assert error.value.category == "shared_gpu" and error.value.source_line.strip() == "for t in range(3):"
+
+
 @pytest.mark.parametrize("target, options, message", [
     ("cutile:sm_100", None, "no programs for target 'cutile'"), ("bangc:mtp_372", None, "no programs for target 'bangc'"),
     ("triton:sm_90", intent.CompileOptions(check=True), "expected target 'host' for checked programs .option check., got 'triton'")])

@@ -93,6 +93,28 @@ def routing(x: I.In[I.f32, ("T", 64)], chosen: I.Out[I.i32, ("T",)], place: I.Ou
     place[:, :] = I.cumsum(I.cast(hot, I.i32), axis=0, inclusive=False)
 
 
+@intent.kernel
+def by_zero(x: I.In[I.i32, ("N",)], y: I.Out[I.i32, ("N",)], z: I.Out[I.i32, ("N",)]):
+    """Triton evaluates what is constant itself, and divides."""
+    y[:] = x[:] // 0 + x[:] % 0
+    z[:] = I.cast(0, I.i32) // I.cast(0, I.i32) + I.cast(7, I.i32) % I.cast(0, I.i32) + I.cast(7, I.i32) // I.cast(2, I.i32)
+
+
+@intent.kernel
+def mirrored(x: I.In[I.i32, ("N",)], y: I.Out[I.i32, ("N",)], z: I.Out[I.i32, ("N", 2)]):
+    N, = x.shape
+    y[:] = x[N - 1 - I.indices(I.domain(0, N))]
+    z[:, 1] = I.select(I.cast(False, I.bool), x[:], 5)
+    for j in I.parallel(I.domain(0, N)):
+        z[N - 1 - j, 0] = x[j]
+
+
+def test_texts_of_constants_and_mirrored_coordinates():
+    text = intent.generate(mirrored, target="triton:sm_90").source
+    assert "* -1" not in text and " 1 * " not in text and "tl.where(" not in text
+    assert "N - 1 - n0 - tl.arange(0, BN)" in text and "tl.store(z + j * z_stride_n + z_stride_1, 5," in text
+
+
 def cases(rng):
     """name -> (kernel, arguments, {position: wanted}, tolerance)"""
     x = rng.standard_normal((5, 70)).astype(np.float16)
@@ -110,11 +132,13 @@ def cases(rng):
     yield "no_pass", no_pass, [x[0], np.zeros(50, np.float32)], {1: x[0]}, 0
     v = n.reshape(-1)
     yield "integers", integers, [v, np.zeros_like(v), np.zeros(v.size, np.uint8)], {1: v // 7 - v % 5 + ((v - 1) // 4 ^ (v + 1) % 8), 2: (v >> 3).astype(np.uint8)}, 0
+    yield "by_zero", by_zero, [v, np.zeros_like(v), np.zeros_like(v)], {1: v * 0, 2: v * 0 + 3}, 0
+    yield "mirrored", mirrored, [v, np.zeros_like(v), np.zeros((v.size, 2), np.int32)], {1: v[::-1], 2: np.stack([v[::-1], v * 0 + 5], 1)}, 0
     positive = np.abs(v) + 1
     yield "carried_divisors", carried_divisors, [positive, np.zeros_like(v)], {1: 102 + positive}, 0
 
 
-NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers", "carried_divisors"]
+NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers", "carried_divisors", "by_zero", "mirrored"]
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80", "gfx942"])

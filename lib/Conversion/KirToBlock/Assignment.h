@@ -18,6 +18,7 @@ private:
   // Variants.cpp
   std::vector<GroupFacts> findGroups();
   std::vector<Variant> chooseVariants();
+  mlir::Operation *unfitting();
   mlir::LogicalResult refuse();
   bool splitWide(std::vector<GroupFacts> &wide);
   block::ExprAttr tileRagged(std::vector<GroupFacts> &ragged);

@@ -231,6 +231,18 @@ std::vector<Variant> Assignment::chooseVariants() {
   return variants;
 }
 
+// What no variant can do: an effect that one instance would have to walk alone, or an operation on what it would have to hold.
+Operation *Assignment::unfitting() {
+  for (const GroupFacts &g : groups) {
+    if (ExprAttr guard = serialGuard(g); guard && guard.getConstant() == 0) return g.effects.front()->op;
+    for (const Demand &demand : g.demands.order) {
+      Operation *op = demand.first.getDefiningOp();
+      if (op && llvm::any_of(facts.axesOf(op), [&](AxisId id) { return g.complete.contains(facts.find(id)); })) return op;
+    }
+  }
+  return facts.kernel;
+}
+
 // No variant will do. Loops may carry tensors that no instance can hold: buffers carry these, where there can be some.
 LogicalResult Assignment::refuse() {
   llvm::SetVector<Operation *> loops;
@@ -244,7 +256,8 @@ LogicalResult Assignment::refuse() {
   for (Operation *loop : loops)
     if (canCarry(facts, loop)) facts.unheld.insert(loop);
   if (!facts.unheld.empty()) return failure();
-  InFlightDiagnostic error = facts.kernel.emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
+  Operation *at = loops.empty() ? unfitting() : loops.front();
+  InFlightDiagnostic error = at->emitError("shared gpu: no variant of this program fits the target's fragment and serial limits");
   for (Operation *loop : loops)
     error.attachNote(loop->getLoc()) << "an instance would have to hold what this carries whole, or to keep it in memory; neither the "
                                         "launch nor an access of a view bounds its extent";

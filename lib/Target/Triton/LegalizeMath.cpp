@@ -7,6 +7,7 @@
 //   sigmoid %x : f32            -> 1 / (1 + exp(-x))       (Triton's own is off by 28 ulp)
 //   exp2 %x ftz                 -> flush(exp2(flush %x))   (a flag of one operation, not of the kernel)
 //   contract into bf16          -> contract into f32, cast
+//   floordiv %n, 0 : i32        -> 0                       (Triton evaluates constants itself, and divides)
 //   mod %a, %b of carries       -> mod %a, select(%b == 0, 1, %b) (Triton divides the constants that loops start them with)
 #include "Legalization.h"
 
@@ -148,11 +149,12 @@ static bool startsAsConstant(Value value, DenseMap<Value, bool> &seen) {
   return found(llvm::all_of(op->getOperands(), [&](Value operand) { return startsAsConstant(operand, seen); }));
 }
 
-static bool isNonZeroConstant(Value value) {
+/// The integer that a value is in every lane.
+static std::optional<APInt> integerEverywhere(Value value) {
   while (auto broadcast = value.getDefiningOp<BroadcastOp>())
     value = broadcast.getValue();
   auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && !cast<IntegerAttr>(constant.getValue()).getValue().isZero();
+  return constant ? std::optional(cast<IntegerAttr>(constant.getValue()).getValue()) : std::nullopt;
 }
 
 void MathLegalizer::binary(BinaryOp op) {
@@ -161,8 +163,12 @@ void MathLegalizer::binary(BinaryOp op) {
   if (!isa<FloatType>(element)) {
     if (kind != BinaryKind::FloorDiv && kind != BinaryKind::Mod) return;
     Value divisor = op.getRhs();
+    if (std::optional<APInt> known = integerEverywhere(divisor)) {
+      if (known->isZero()) replace(op, divisor);
+      return;
+    }
     DenseMap<Value, bool> seen;
-    if (isNonZeroConstant(divisor) || !startsAsConstant(op.getLhs(), seen) || !startsAsConstant(divisor, seen)) return;
+    if (!startsAsConstant(op.getLhs(), seen) || !startsAsConstant(divisor, seen)) return;
     start(op);
     Type flags = withElement(divisor.getType(), builder.getI1Type());
     Value isZero = CompareOp::create(builder, location, flags, ComparePredicate::Eq, divisor, constant(0, divisor));

@@ -71,7 +71,7 @@ LogicalResult KernelSerializer::emitValue(Operation *op) {
   return success();
 }
 
-// block.lanes %base step %one : fragment<index, [BM]> -> m = base + tl.arange(0, BM)
+// block.lanes %base step %one : fragment<index, [BM]> -> m = base + tl.arange(0, BM); of step -1: base - tl.arange(0, BM)
 LogicalResult KernelSerializer::emitLanes(LanesOp op) {
   comment(op);
   Rendered base = render(op.getBase()), step = render(op.getStep());
@@ -80,8 +80,9 @@ LogicalResult KernelSerializer::emitLanes(LanesOp op) {
   std::string range = "tl.arange(0, " + extentText(op.getType().getExtents()[0]) + ")";
   if (baseKind < IndexKind::Index || !one) range += widths.kind(op) == IndexKind::Wide ? ".to(tl.int64)" : ".to(INDEX)";
   Expression lanes{range, Precedence::Atom};
-  if (!one) lanes = infix(lanes, "*", step.expression, Precedence::Multiply);
-  Rendered text{zero ? lanes : infix(base.expression, "+", lanes, Precedence::Add), Form::Block, SmallBitVector(1, true)};
+  bool backward = !zero && step.form == Form::Literal && step.expression.text == "-1";
+  if (!one && !backward) lanes = infix(lanes, "*", step.expression, Precedence::Multiply);
+  Rendered text{zero ? lanes : infix(base.expression, backward ? "-" : "+", lanes, Precedence::Add), Form::Block, SmallBitVector(1, true)};
   define(op, text);
   return success();
 }

@@ -67,3 +67,35 @@ block.kernel @without_pass interface [#block.view_argument<"i", i32, ["M"], inou
     }
   }
 }
+
+// A choice that is known, or that makes no difference, of fragments too; a sum of a negated term is a difference.
+// CHECK-LABEL: block.kernel @choices
+block.kernel @choices interface [#block.view_argument<"i", index, ["M"], inout>, #block.scalar_argument<"c", i1>] checks [] overlaps [] {
+  block.program @p privates ["M"] parameters [] (%i: !block.view<index, 1>, %c: i1, %M: index) {
+    block.group size("M") {
+    // CHECK: ^bb0(%[[P:.*]]: index):
+    ^bb0(%p: index):
+      %no = block.constant false : i1
+      %zero = block.constant 0 : index : index
+      %one = block.constant 1 : index : index
+      %minus = block.constant -1 : index : index
+      // CHECK-NOT: block.select
+      %lanes = block.lanes %p step %one : !block.fragment<index, [8]>
+      %never = block.broadcast %no [] : i1 to !block.fragment<i1, [8]>
+      %zeros = block.broadcast %zero [] : index to !block.fragment<index, [8]>
+      %a = block.select %never, %zeros, %lanes : !block.fragment<i1, [8]>, !block.fragment<index, [8]>
+      %b = block.select %c, %a, %a : i1, !block.fragment<index, [8]>
+      // CHECK: %[[N:.*]] = block.lanes
+      // CHECK-NOT: mul
+      // CHECK: %[[D:.*]] = block.binary sub %{{.*}}, %[[N]] : !block.fragment<index, [8]>
+      %turn = block.broadcast %minus [] : index to !block.fragment<index, [8]>
+      %back = block.binary mul %b, %turn : !block.fragment<index, [8]>
+      %ends = block.broadcast %M [] : index to !block.fragment<index, [8]>
+      %d = block.binary add %back, %ends : !block.fragment<index, [8]>
+      // CHECK: %[[S:.*]] = block.binary add %[[D]], %[[N]]
+      %e = block.binary sub %d, %back : !block.fragment<index, [8]>
+      // CHECK: block.store %[[S]] to
+      block.store %e to %i[%lanes] valid() coordinate_axes [[0]] valid_axes [] : !block.fragment<index, [8]>, !block.view<index, 1>, (!block.fragment<index, [8]>) valid ()
+    }
+  }
+}
