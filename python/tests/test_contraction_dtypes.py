@@ -49,6 +49,12 @@ def of_slices(a: I.In[I.i32, ("M", "K")], b: I.In[I.i32, ("K", "N")], c: I.Out[I
     c[:] = I.region_fold(source=(b[:, :],), axis=1, summarize=row_sums, combine=plus, identity=I.zeros((a.shape[0],), I.i32), operands=(a[:, :],))
 
 
+@intent.kernel
+def inner_of_sixteen(a: I.In[I.i8, ("M", 16)], b: I.In[I.i8, (16, "N")], y: I.Out[I.i32, ("M", "N")]):
+    """A matrix unit takes no fewer than 32 bytes."""
+    y[:, :] = I.matmul(a[:, :], b[:, :], acc_dtype=I.i32)
+
+
 def cases():
     rng = np.random.default_rng(7)
     for operand, accumulator in (("i8", "i32"), ("i8", "i64"), ("u8", "i32"), ("u8", "u32"), ("i16", "i32"), ("i32", "i32"), ("u32", "u64"), ("i64", "i64"), ("u64", "u64"),
@@ -65,6 +71,9 @@ def cases():
     yield "batched", batched, [a, b], [np.zeros((3, 21, 17), np.int32)], [np.einsum("bmk,bnk->bmn", a, b) + 1]
     a, b = rng.integers(-9, 9, (21, 33)).astype(np.int32), rng.integers(-9, 9, (33, 40)).astype(np.int32)
     yield "chained", chained, [a, b], [np.zeros((21, 21), np.int32), np.zeros(21, np.int32)], [a @ b @ (a @ b).T, (a @ b).max(1)]
+    a, b = rng.integers(-9, 9, (21, 16)).astype(np.int8), rng.integers(-9, 9, (16, 40)).astype(np.int8)
+    yield "i8-i32-inner", inner_of_sixteen, [a, b], [np.zeros((21, 40), np.int32)], [a.astype(np.int32) @ b]
+    a, b = rng.integers(-9, 9, (21, 33)).astype(np.int32), rng.integers(-9, 9, (33, 40)).astype(np.int32)
     yield "of_slices", of_slices, [a, b], [np.zeros(21, np.int32)], [(a @ b).sum(1)]
 
 

@@ -141,6 +141,22 @@ def cases(rng):
 NAMES = ["softmax", "layer_norm", "linear", "row_sum", "column_max", "transpose", "no_pass", "integers", "carried_divisors", "by_zero", "mirrored"]
 
 
+@intent.kernel
+def losses(x: I.In[I.f32, ("N", "V")], w: I.In[I.f32, ("N",)], loss: I.Out[I.f32, (1,)]):
+    """Rows that are walked beside weights of their own, each held whole."""
+    e = I.exp(x[:, :] - I.reduce.max(x[:, :], axis=1)[:, None])
+    loss[0] = I.reduce.sum(I.log(I.reduce.sum(e, axis=1)) * w[:], axis=0)
+
+
+@pytest.mark.parametrize("shape", [(9, 77), (1, 30000)], ids=["short", "long"])
+def test_rows_beside_what_is_held_whole_fit(shape, tmp_path):
+    from intent.providers.triton import compile_offline
+
+    path = tmp_path / "printed.py"
+    path.write_text(intent.generate(losses, "triton:sm_90").source)
+    assert compile_offline(path, "sm_90", [shape, shape[:1], (1,)]).asm["ptx"]
+
+
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80", "gfx942"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variant_and_row_compiles(name, arch):

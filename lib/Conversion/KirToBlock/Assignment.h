@@ -33,7 +33,8 @@ private:
   void coverInner(const GroupFacts &g, Group &group, bool resident, Variant &variant);
   void giveLanes(Cover &cover, AxisId id, llvm::StringRef column, block::Role role, int64_t low, int64_t high, Variant &variant);
   void giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant);
-  void giveSegment(Cover &cover, AxisId folded, Variant &variant);
+  int64_t leastLanes(const GroupFacts &g, AxisId id);
+  void giveSegment(const GroupFacts &g, Cover &cover, AxisId folded, Variant &variant);
   bool canShare(const GroupFacts &g, AxisId id);
   bool isSliced(const GroupFacts &g, AxisId id);
   bool isResident(const GroupFacts &g, AxisId id);

@@ -68,9 +68,15 @@ void Assignment::giveLanes(Cover &cover, AxisId id, StringRef column, Role role,
                                       ExprAttr(), b.getStrArrayAttr(affects), StringAttr()));
 }
 
-// All members at once: a constant, or a coverage parameter that the launch binds. Matrix units take no fewer than 16.
+// Matrix units take no fewer than 16, or as many as the target says of an inner extent.
+int64_t Assignment::leastLanes(const GroupFacts &g, AxisId id) {
+  if (!g.contracted.contains(id)) return g.contracted.empty() ? 1 : 16;
+  return std::max<int64_t>(16, feature(g.bytes.contains(id) ? "contract_minimum_k_8bit" : "contract_minimum_k", 1));
+}
+
+// All members at once: a constant, or a coverage parameter that the launch binds.
 void Assignment::giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Variant &variant) {
-  int64_t least = g.contracted.empty() ? 1 : 16;
+  int64_t least = leastLanes(g, id);
   if (std::optional<int64_t> extent = facts.axis(id).extent.getConstant()) {
     cover.lanes = ExprAttr::constant(context, llvm::PowerOf2Ceil(std::max<int64_t>(least, *extent)));
     return;
@@ -85,8 +91,8 @@ void Assignment::giveCoverage(const GroupFacts &g, Cover &cover, AxisId id, Vari
 }
 
 // The chunk of a folded axis; positions in its slices are as many lanes.
-void Assignment::giveSegment(Cover &cover, AxisId folded, Variant &variant) {
-  giveLanes(cover, folded, "scan", Role::Scan, 16, 128, variant);
+void Assignment::giveSegment(const GroupFacts &g, Cover &cover, AxisId folded, Variant &variant) {
+  giveLanes(cover, folded, "scan", Role::Scan, std::max<int64_t>(16, leastLanes(g, folded)), 128, variant);
 }
 
 // Positions that walks of different lengths follow from may be lanes of an instance, which runs as long as the longest.
@@ -219,8 +225,10 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
   auto besideDense = [&](AxisId id) {
-    return !g.dense.contains(id) && llvm::any_of(g.classes, [&](AxisId other) {
+    return llvm::any_of(g.classes, [&](AxisId other) {
       if (other == id || !g.dense.contains(other)) return false;
+      bool whole = (resident || g.complete.contains(other)) && isResident(g, other);
+      if (g.dense.contains(id) && (!whole || !g.rows.contains(id) || g.rows.contains(other))) return false; // dense for itself
       return llvm::is_contained(g.program, other) ? static_cast<bool>(group.covers[other].lanes) : !walksPoints(other);
     });
   };
@@ -229,13 +237,13 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
     if (cover.program) continue;
     if (g.split == id) shareOut(g, id, group, variant);
     if (Operation *owner = facts.sliceOwner(id)) { // as many lanes as the chunk that the slice is of
-      giveSegment(cover, facts.find(facts.axesOf(owner)[0]), variant);
+      giveSegment(g, cover, facts.find(facts.axesOf(owner)[0]), variant);
       cover.slice = true;
       continue;
     }
     if (isSliced(g, id)) {
       cover.loop = true;
-      giveSegment(cover, id, variant);
+      giveSegment(g, cover, id, variant);
       continue;
     }
     if (walksPoints(id)) {
@@ -249,8 +257,8 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
     cover.loop = true;
     if (g.running.contains(id)) { // where fragments are memory, rows beside dense lanes are few enough to stay near
       int64_t most = besideDense(id) && feature("warp_size", 1) == 1 ? 64 : 4096;
-      giveLanes(cover, id, "scan", Role::Scan, g.contracted.contains(id) ? 16 : 1, most, variant);
-    } else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, 16, 256, variant);
+      giveLanes(cover, id, "scan", Role::Scan, g.contracted.contains(id) ? leastLanes(g, id) : 1, most, variant);
+    } else if (g.contracted.contains(id)) giveLanes(cover, id, "reduction", Role::Reduction, leastLanes(g, id), 256, variant);
     else if (id == g.rhsFree || id == g.lhsFree)
       giveLanes(cover, id, id == g.rhsFree ? "ownership_n" : "ownership_m", Role::Ownership, 16, 256, variant);
     else if (besideDense(id)) giveLanes(cover, id, "reduction_outer", Role::Reduction, 1, 64, variant);

@@ -250,7 +250,11 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
         addClass(id);
         addLengths(facts, group, id);
         group.reduced.insert(facts.find(id));
-        if (isa<kir::ContractOp>(op)) group.contracted.insert(facts.find(id));
+        auto contract = dyn_cast<kir::ContractOp>(op);
+        if (!contract) continue;
+        group.contracted.insert(facts.find(id));
+        Type element = kir::elementType(contract.getLhs().getType());
+        if (!element.isIndex() && element.getIntOrFloatBitWidth() == 8) group.bytes.insert(facts.find(id));
       }
     auto combines = [&](Region &combine, ValueRange captures) {
       captured(combine, captures, demand);
@@ -284,8 +288,17 @@ GroupFacts factsOf(Facts &facts, ArrayRef<Effect *> effects) {
   findMoved(facts, group, combined);
   group.program = programAxes(facts, effects, combined);
   for (Effect *effect : effects)
-    for (const Access &access : facts.accessesOf(effect))
-      if (!access.coordinates.empty()) forEachAxis(access.coordinates.back(), [&](AxisId id) { group.dense.insert(facts.find(id)); });
+    for (const Access &access : facts.accessesOf(effect)) {
+      if (access.coordinates.empty()) continue;
+      llvm::SetVector<AxisId> last;
+      forEachAxis(access.coordinates.back(), [&](AxisId id) { last.insert(facts.find(id)); });
+      group.dense.insert(last.begin(), last.end());
+      if (last.empty()) continue;
+      for (const Index *outer : ArrayRef(access.coordinates).drop_back())
+        forEachAxis(outer, [&](AxisId id) {
+          if (AxisId c = facts.find(id); !last.contains(c)) group.rows.insert(c);
+        });
+    }
   keepCarriesWhole(facts, group);
   keepScansWhole(facts, group);
   for (AxisId id : group.program)

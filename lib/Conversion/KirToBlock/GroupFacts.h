@@ -18,8 +18,10 @@ struct GroupFacts {
   std::optional<RaggedAxis> ragged;    // members that may have a program level, or have one
   AxisId lhsFree = ~0u, rhsFree = ~0u; // the lane axes of the group's contractions
   llvm::SetVector<AxisId> matrices;    // contractions have a matrix for each position
+  llvm::SetVector<AxisId> bytes;       // reduced by contractions of 8-bit operands
   llvm::SetVector<AxisId> outer;       // reduced by contractions that are sums of outer products
   llvm::SetVector<AxisId> dense;       // classes on the last axis of some load or store
+  llvm::SetVector<AxisId> rows;        // classes on another axis of one whose last axis has classes, too
   bool isUniform(AxisId id) const { return uniform.contains(id) || lengths.contains(id); }
 };
 
