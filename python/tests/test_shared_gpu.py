@@ -115,3 +115,39 @@ def test_outside_every_guard():
     with pytest.raises(intent.CallError, match="no variant of the program admits this call") as error:
         binder.bind([np.zeros((256, 257), np.float32)])
     assert error.value.expected == 'M * N <= 65536 (tiled)' and error.value.actual == "M = 256, N = 257"
+
+
+@intent.kernel
+def loss_and_gradient(x: I.In[I.f32, ("N", "V")], w: I.In[I.f32, ("N",)], loss: I.Out[I.f32, (1,)], dx: I.Out[I.f32, ("N", "V")]):
+    e = I.exp(x[:, :] - I.reduce.max(x[:, :], axis=1)[:, None])
+    z = I.reduce.sum(e, axis=1)
+    count = I.reduce.sum(w[:], axis=0)
+    loss[0] = I.reduce.sum(I.log(z) * w[:], axis=0) / count
+    dx[:, :] = e / z[:, None] / count
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (37, 50), (130, 300)])
+def test_an_effect_keeps_the_instances_that_it_has_alone(shape):
+    """Another output with the same normaliser leaves the gradient to many instances, which count for themselves."""
+    assert all("N" not in (v["guard"] or "") for v in intent.generate(loss_and_gradient, "triton:sm_90").metadata["variants"])
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal(shape).astype(np.float32), rng.random(shape[0]).astype(np.float32) + 1
+    loss, dx = intent.compile(loss_and_gradient, "host{serial_elements=1, warp_size=32}").run(x, w)
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    z = e.sum(1, keepdims=True)
+    np.testing.assert_allclose(loss, (np.log(z[:, 0]) * w).sum() / w.sum(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dx, e / z / w.sum(), rtol=1e-5)
+
+
+@intent.kernel
+def looked_up_sums(x: I.In[I.i64, ("N",)], at: I.In[I.i32, ("Q",)], y: I.Out[I.i64, ("Q",)]):
+    y[:] = I.cumsum(x[:], axis=0)[at[:]]
+
+
+def test_a_scan_that_is_looked_up_is_walked_once():
+    """Two walks that follow each other, each of which one instance may do."""
+    [variant] = intent.generate(looked_up_sums, "host{serial_elements=1000, warp_size=32}").metadata["variants"]
+    assert variant["guard"] == 'and(le("Q", 1000), le("N", 1000))'
+    rng = np.random.default_rng(4)
+    x, at = rng.integers(-9, 9, 900), rng.integers(0, 900, 700).astype(np.int32)
+    np.testing.assert_array_equal(intent.compile(looked_up_sums, "host{serial_elements=1000, warp_size=32}").run(x, at), x.cumsum()[at])

@@ -17,6 +17,7 @@ public:
 private:
   // Variants.cpp
   std::vector<GroupFacts> findGroups();
+  void placeTogether(llvm::ArrayRef<Effect *> effects, std::vector<GroupFacts> &found);
   std::vector<Variant> chooseVariants();
   mlir::Operation *unfitting();
   mlir::LogicalResult refuse();

@@ -157,17 +157,6 @@ std::optional<Demand> Facts::argumentDemand(BlockArgument argument, ArrayRef<con
   return std::nullopt;
 }
 
-bool Facts::isRunning(const Demand &demand) {
-  Operation *op = demand.first.getDefiningOp();
-  return op && (isa<ScanOp>(op) || (isa<RegionScanOp>(op) && !Carries(op).numberOf(demand.first)));
-}
-
-bool Facts::isInStep(const Demand &demand) {
-  Operation *op = demand.first.getDefiningOp();
-  uint64_t axis = isa<ScanOp>(op) ? cast<ScanOp>(op).getAxis() : cast<RegionScanOp>(op).getAxis();
-  return demand.second[axis]->kind == Index::Axis && find(demand.second[axis]->axis) == runningClass(op);
-}
-
 // An exclusive scan is the inclusive one of its operand one member back.
 Coordinates Facts::scannedCoordinates(ScanOp op, ArrayRef<const Index *> result) {
   Coordinates at(result.begin(), result.end());

@@ -1,6 +1,8 @@
 // Axes, effects, versions and classes of a kernel.
 #include "Facts.h"
 
+#include <functional>
+
 using namespace mlir;
 using namespace intent::kir;
 
@@ -306,19 +308,21 @@ std::optional<std::pair<AxisId, AxisId>> Facts::samePace(const Index *a, const I
   return x && y && paceX == paceY ? std::optional(std::pair(*x, *y)) : std::nullopt;
 }
 
-void Facts::formClasses() {
+void Facts::formClasses(ArrayRef<Effect *> of) {
   struct Touch {
     Value view;
     Coordinates at;
   };
   SmallVector<Touch> touches;
   SmallVector<std::pair<AxisId, AxisId>> carried;
-  for (auto &effect : effects) {
+  std::function<void(Effect *)> act = [&](Effect *effect) {
     SmallVector<AxisId> together(effect->parallel);
     llvm::append_range(together, axesOf(effect->op));
     addConflicts(together);
     if (effect->isLeaf()) touches.push_back({viewOf(effect->op), effectCoordinates(effect->op)});
-  }
+    llvm::for_each(effect->children, act);
+  };
+  llvm::for_each(of, act);
   // What is walked in slices is no axis of a state, which is there at once.
   SmallVector<Operation *> sliced;
   for (auto &entry : opAxes)
@@ -329,7 +333,7 @@ void Facts::formClasses() {
         for (AxisId id : carryAxes(other, i))
           addConflicts({axesOf(op)[0], id});
   DemandSet seen;
-  for (Effect *root : roots)
+  for (Effect *root : of)
     for (const Demand &demand : demandsOf(root).order) {
       if (!seen.insert(demand)) continue;
       SmallVector<AxisId> together(llvm::to_vector(freeAxes(demand)));
@@ -368,6 +372,52 @@ void Facts::formClasses() {
           pairs.push_back(*pair);
       unify(pairs);
     }
+}
+
+// Axes that instances could share out if an effect stood alone stay apart from those that its values are reduced along, however
+// other effects walk both: a loss with its normaliser beside the gradient that is divided by it.
+void Facts::keepProgramsApart() {
+  if (roots.size() < 2) return;
+  SmallVector<std::pair<AxisId, AxisId>> apart;
+  for (Effect *root : roots) {
+    SmallVector<std::pair<AxisId, AxisId>> alike; // own axes with such
+    SmallVector<AxisId> own = axesOf(root), reduced;
+    for (const Demand &demand : demandsOf(root).order)
+      if (Operation *op = demand.first.getDefiningOp(); op && isReduction(op)) llvm::append_range(reduced, axesOf(op));
+    for (AxisId e : own)
+      for (AxisId r : reduced)
+        if (areAlike(e, r)) alike.emplace_back(e, r);
+    if (alike.empty()) continue;
+    std::vector<AxisId> classes = parentOf;
+    std::vector<std::set<AxisId>> known = conflicts;
+    formClasses(root);
+    auto isReduced = [&](AxisId e) { return llvm::any_of(reduced, [&](AxisId r) { return find(r) == find(e); }); };
+    llvm::copy_if(alike, std::back_inserter(apart), [&](auto &pair) { return !isReduced(pair.first); });
+    parentOf = std::move(classes);
+    conflicts = std::move(known);
+  }
+  for (auto [e, r] : apart)
+    addConflicts({e, r});
+}
+
+bool Facts::isRunning(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  return op && (isa<ScanOp>(op) || (isa<RegionScanOp>(op) && !Carries(op).numberOf(demand.first)));
+}
+
+static uint64_t runningAxis(Operation *op) { return isa<ScanOp>(op) ? cast<ScanOp>(op).getAxis() : cast<RegionScanOp>(op).getAxis(); }
+
+bool Facts::isInStep(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  const Index *at = demand.second[runningAxis(op)];
+  return at->kind == Index::Axis && find(at->axis) == runningClass(op);
+}
+
+Demand Facts::whereScanned(const Demand &demand) {
+  Operation *op = demand.first.getDefiningOp();
+  Demand own = demand;
+  own.second[runningAxis(op)] = position(axesOf(op)[0]);
+  return own;
 }
 
 // The least sets that agree with each other: a carry varies over what its start and its next value do, carries that they use
@@ -415,7 +465,8 @@ LogicalResult Facts::analyse() {
   findCarriedAxes();
   for (auto &effect : effects)
     collectRoots(*effect);
-  formClasses();
+  keepProgramsApart();
+  formClasses(roots);
   forget(); // demands speak of classes from here on
   findCarriedAxes();
   for (auto &effect : effects)

@@ -154,6 +154,8 @@ public:
   bool isRunning(const Demand &demand);
   /// True if such a value is read at the very member that is being scanned.
   bool isInStep(const Demand &demand);
+  /// Such a value at the member that is being scanned, wherever it is read.
+  Demand whereScanned(const Demand &demand);
   /// What changes from pass to pass of a loop, fold or region scan.
   AxisId passClass(mlir::Operation *op) { return find(axesOf(op)[mlir::isa<kir::ForOp, kir::WhileOp>(op) ? 0 : 1]); }
   /// The class that a scan, fold or region scan runs along.
@@ -239,7 +241,8 @@ private:
   bool areAlike(AxisId x, AxisId y) const;
   bool unify(llvm::ArrayRef<std::pair<AxisId, AxisId>> pairs);
   std::optional<std::pair<AxisId, AxisId>> samePace(const Index *a, const Index *b);
-  void formClasses();
+  void formClasses(llvm::ArrayRef<Effect *> of);
+  void keepProgramsApart();
   void forget();
   void findMembersInViews();
   std::optional<kir::ExtentAttr> expanded(kir::ExtentAttr extent, llvm::function_ref<bool(const Index *)> isSame);

@@ -140,10 +140,7 @@ static void findMoved(Facts &facts, GroupFacts &group, llvm::SetVector<AxisId> &
 static void keepScansWhole(Facts &facts, GroupFacts &group) {
   for (const Demand &demand : group.demands.order) {
     if (!facts.isRunning(demand) || facts.isInStep(demand)) continue;
-    Demand own = demand;
-    Operation *op = demand.first.getDefiningOp();
-    own.second[isa<kir::ScanOp>(op) ? cast<kir::ScanOp>(op).getAxis() : cast<kir::RegionScanOp>(op).getAxis()] =
-        facts.position(facts.axesOf(op)[0]);
+    Demand own = facts.whereScanned(demand);
     llvm::erase_if(group.program, [&](AxisId id) {
       return llvm::is_contained(facts.freeAxes(demand), id) && !llvm::is_contained(facts.freeAxes(own), id);
     });

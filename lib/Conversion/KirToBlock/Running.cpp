@@ -182,8 +182,7 @@ FailureOr<Real> Construction::runningScan(const Demand &demand) {
   Location loc = op->getLoc();
   AxisId id = facts.runningClass(op);
   unsigned number = cast<OpResult>(demand.first).getResultNumber();
-  Demand own = demand;
-  own.second[isa<kir::ScanOp>(op) ? cast<kir::ScanOp>(op).getAxis() : cast<RegionScanOp>(op).getAxis()] = facts.position(id);
+  Demand own = facts.whereScanned(demand);
   if (own.second != demand.second) return elsewhere(own, demand);
   Running *carried = findCarried(demand);
   if (!carried && !isComplete(id)) return elsewhere(own, demand);

@@ -35,8 +35,8 @@ ExprAttr Assignment::serialGuard(const GroupFacts &group) {
     });
   for (const Demand &demand : group.demands.order)
     if (Operation *op = demand.first.getDefiningOp(); op && (isReduction(op) || Carries::has(op) || isa<kir::ScanOp>(op))) {
-      AxisSet pulled; // wherever the result is read
-      for (const Demand &child : facts.children(demand))
+      AxisSet pulled; // wherever the result is read, of a scan where it is done
+      for (const Demand &child : facts.children(facts.isRunning(demand) ? facts.whereScanned(demand) : demand))
         llvm::append_range(pulled, facts.freeAxes(child));
       walk(facts.axesOf(op), pulled);
     }
@@ -144,28 +144,46 @@ Variant Assignment::makeVariant(StringRef name, ArrayRef<GroupFacts> groups, boo
 // Effects that share no instances and have no order to keep may have instances apart.
 std::vector<GroupFacts> Assignment::findGroups() {
   std::vector<GroupFacts> found;
-  for (SmallVector<Effect *> &effects : formGroups(facts, facts.roots)) {
-    GroupFacts whole = factsOf(facts, effects);
-    bool edges = false;
-    for (Effect *a : effects)
-      for (Effect *b : effects)
-        edges |= a != b && (dependsOn(facts, a, b) || haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b)));
-    if (serialGuard(whole)) whole.split = splitAxis(facts, whole);
-    if (!whole.program.empty() || effects.size() == 1 || edges || whole.split) {
-      found.push_back(std::move(whole));
-      continue;
-    }
-    SmallVector<Effect *> rest; // one instance each: what these share is done once
-    for (Effect *effect : effects) {
-      GroupFacts own = factsOf(facts, effect);
-      if (serialGuard(own)) own.split = splitAxis(facts, own);
-      if (own.program.empty() && !own.split) rest.push_back(effect);
-      else found.push_back(std::move(own));
-    }
-    for (SmallVector<Effect *> &sharing : formGroups(facts, rest))
-      found.push_back(factsOf(facts, sharing));
-  }
+  for (SmallVector<Effect *> &effects : formGroups(facts, facts.roots))
+    placeTogether(effects, found);
   return found;
+}
+
+void Assignment::placeTogether(ArrayRef<Effect *> effects, std::vector<GroupFacts> &found) {
+  GroupFacts whole = factsOf(facts, effects);
+  bool edges = false;
+  for (Effect *a : effects)
+    for (Effect *b : effects)
+      edges |= a != b && (dependsOn(facts, a, b) || haveEdge(facts, facts.accessesOf(a), facts.accessesOf(b)));
+  if (serialGuard(whole)) whole.split = splitAxis(facts, whole);
+  if (!whole.program.empty() || effects.size() == 1 || edges) return found.push_back(std::move(whole));
+  if (whole.split) { // the last instance would do alone what has more elements than the parts that it combines
+    SmallVector<Effect *> shared, apart;
+    for (Effect *effect : effects) {
+      SmallVector<AxisId> axes = facts.axesOf(effect);
+      auto isOfPart = [&](AxisId id) {
+        return llvm::any_of(facts.demandsOf(effect).order, [&](const Demand &demand) {
+          return isPartial(facts, demand, *whole.split) && llvm::is_contained(facts.freeAxes(demand), id);
+        });
+      };
+      bool alone = !llvm::is_contained(axes, *whole.split) && !llvm::all_of(axes, isOfPart) && !factsOf(facts, effect).program.empty();
+      (alone ? apart : shared).push_back(effect);
+    }
+    if (shared.empty() || apart.empty()) return found.push_back(std::move(whole));
+    for (ArrayRef<Effect *> part : {ArrayRef(shared), ArrayRef(apart)})
+      for (SmallVector<Effect *> &sharing : formGroups(facts, part))
+        placeTogether(sharing, found);
+    return;
+  }
+  SmallVector<Effect *> rest; // one instance each: what these share is done once
+  for (Effect *effect : effects) {
+    GroupFacts own = factsOf(facts, effect);
+    if (serialGuard(own)) own.split = splitAxis(facts, own);
+    if (own.program.empty() && !own.split) rest.push_back(effect);
+    else found.push_back(std::move(own));
+  }
+  for (SmallVector<Effect *> &sharing : formGroups(facts, rest))
+    found.push_back(factsOf(facts, sharing));
 }
 
 // What many instances reduce is split over more of them where they are few.
