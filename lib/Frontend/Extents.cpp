@@ -1,7 +1,6 @@
 // Shape identity: the polynomial of every index scalar, the names of opaque ones, and what broadcasting requires.
 #include "Lowering.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -338,19 +337,8 @@ void Lowering::renameAtoms(ModuleOp module) {
     op.setName(name);
   });
   if (names.empty()) return;
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](ExtentAttr extent) -> std::optional<std::pair<Attribute, WalkResult>> {
-    ExtentAttr sum = known(0);
-    for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
-      ExtentAttr product = known(coefficient);
-      for (Attribute atom : monomial) {
-        StringRef name = cast<StringAttr>(atom).getValue();
-        auto found = names.find(name);
-        product = product * ExtentAttr::atom(context, found == names.end() ? name : StringRef(found->second));
-      }
-      sum = sum + product;
-    }
-    return std::make_pair(Attribute(sum), WalkResult::skip());
+  kir::replaceAtoms(module, [&](StringRef atom) {
+    auto found = names.find(atom);
+    return found == names.end() ? atom : StringRef(found->second);
   });
-  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }

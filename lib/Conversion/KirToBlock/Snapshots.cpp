@@ -263,47 +263,54 @@ bool canCarry(Facts &facts, Operation *loop) {
   return any;
 }
 
-void carryInBuffers(Operation *loop) {
-  Location loc = loop->getLoc();
+Operation *withoutCarries(Operation *loop, const llvm::BitVector &gone) {
   OpBuilder builder(loop);
-  std::map<unsigned, Buffer> buffers; // by number of the carry
   SmallVector<Value> inits;
-  for (auto [i, init] : llvm::enumerate(Carries(loop).inits())) {
-    if (!isa<KirTensorType>(init.getType())) {
-      inits.push_back(init);
-      continue;
-    }
-    Buffer buffer(builder, loc, "carried", init.getType());
-    buffer.write(builder, init);
-    buffers.emplace(i, buffer);
-  }
+  for (auto [i, init] : llvm::enumerate(Carries(loop).inits()))
+    if (!gone[i]) inits.push_back(init);
   TypeRange types = ValueRange(inits).getTypes();
   Operation *other;
-  if (auto repeat = dyn_cast<ForOp>(loop)) other = ForOp::create(builder, loc, types, repeat.getDomain(), inits);
-  else other = WhileOp::create(builder, loc, types, inits);
+  if (auto repeat = dyn_cast<ForOp>(loop)) other = ForOp::create(builder, loop->getLoc(), types, repeat.getDomain(), inits);
+  else other = WhileOp::create(builder, loop->getLoc(), types, inits);
   for (auto [region, old] : llvm::zip_equal(other->getRegions(), loop->getRegions())) {
     region.takeBody(old);
     ::mlir::Block &block = region.front();
-    unsigned first = block.getNumArguments() - loop->getNumResults(); // a `for` has its coordinate
-    OpBuilder inside = OpBuilder::atBlockBegin(&block);
-    for (auto &[i, buffer] : buffers)
-      block.getArgument(first + i).replaceAllUsesWith(buffer.read(inside, loc));
-    for (auto &entry : llvm::reverse(buffers))
-      block.eraseArgument(first + entry.first);
+    llvm::BitVector arguments(block.getNumArguments() - gone.size()); // a `for` has its coordinate
+    for (unsigned i = 0; i < gone.size(); ++i)
+      arguments.push_back(gone[i]);
+    block.eraseArguments(arguments);
   }
-  Operation *yield = other->getRegions().back().front().getTerminator();
-  OpBuilder atEnd(yield);
-  for (auto &[i, buffer] : buffers)
-    buffer.write(atEnd, yield->getOperand(i));
-  for (auto &entry : llvm::reverse(buffers))
-    yield->eraseOperand(entry.first);
-  builder.setInsertionPointAfter(other);
   unsigned next = 0;
-  for (OpResult result : loop->getResults()) {
-    auto carried = buffers.find(result.getResultNumber());
-    result.replaceAllUsesWith(carried == buffers.end() ? Value(other->getResult(next++)) : carried->second.read(builder, loc));
-  }
+  for (auto [i, result] : llvm::enumerate(loop->getResults()))
+    if (!gone[i]) result.replaceAllUsesWith(other->getResult(next++));
   loop->erase();
+  return other;
+}
+
+void carryInBuffers(Operation *loop) {
+  Location loc = loop->getLoc();
+  OpBuilder builder(loop), after(loop->getContext());
+  after.setInsertionPointAfter(loop);
+  Operation *yield = loop->getRegions().back().front().getTerminator();
+  llvm::BitVector gone(loop->getNumResults());
+  SmallVector<OpBuilder, 2> inside; // each region
+  for (Region &region : loop->getRegions())
+    inside.push_back(OpBuilder::atBlockBegin(&region.front()));
+  for (auto [i, init] : llvm::enumerate(Carries(loop).inits())) {
+    if (!isa<KirTensorType>(init.getType())) continue;
+    gone.set(i);
+    Buffer buffer(builder, loc, "carried", init.getType());
+    buffer.write(builder, init);
+    for (auto [region, begin] : llvm::zip_equal(loop->getRegions(), inside)) {
+      ::mlir::Block &block = region.front();
+      block.getArgument(block.getNumArguments() - gone.size() + i).replaceAllUsesWith(buffer.read(begin, loc));
+    }
+    OpBuilder atEnd(yield);
+    buffer.write(atEnd, yield->getOperand(i));
+    loop->getResult(i).replaceAllUsesWith(buffer.read(after, loc));
+  }
+  yield->eraseOperands(gone);
+  withoutCarries(loop, gone);
 }
 
 } // namespace intent::conversion

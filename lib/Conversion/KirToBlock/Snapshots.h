@@ -47,6 +47,9 @@ bool canCarry(Facts &facts, mlir::Operation *loop);
 /// Has an ordered loop carry its tensors in buffers, which each pass reads and writes whole. The loop is another operation then.
 void carryInBuffers(mlir::Operation *loop);
 
+/// An ordered loop without those of its carries; of these only the starts may be in use. The loop is another operation then.
+mlir::Operation *withoutCarries(mlir::Operation *loop, const llvm::BitVector &gone);
+
 } // namespace intent::conversion
 
 #endif

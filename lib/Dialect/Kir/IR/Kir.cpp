@@ -1,6 +1,7 @@
 #include "intent/Dialect/Kir/IR/Kir.h"
 
 #include "intent/IR/Body.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -142,6 +143,22 @@ Type elementType(Type type) {
   return llvm::TypeSwitch<Type, Type>(type).Case<KirTensorType, ViewType>([](auto t) { return t.getElement(); }).Default([](Type t) {
     return t;
   });
+}
+
+void replaceAtoms(Operation *root, llvm::function_ref<StringRef(StringRef)> nameOf) {
+  MLIRContext *context = root->getContext();
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](ExtentAttr extent) -> std::optional<std::pair<Attribute, WalkResult>> {
+    ExtentAttr sum = ExtentAttr::constant(context, 0);
+    for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
+      ExtentAttr product = ExtentAttr::constant(context, coefficient);
+      for (Attribute atom : monomial)
+        product = product * ExtentAttr::atom(context, nameOf(cast<StringAttr>(atom).getValue()));
+      sum = sum + product;
+    }
+    return std::make_pair(Attribute(sum), WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }
 
 ArrayRef<ExtentAttr> shapeOf(Type type) {

@@ -29,6 +29,8 @@ mlir::Type elementType(mlir::Type type);
 
 /// The extents of a tensor or view; none for a scalar.
 llvm::ArrayRef<ExtentAttr> shapeOf(mlir::Type type);
+/// Gives the atoms of all extents in `root` other names; definitions keep theirs.
+void replaceAtoms(mlir::Operation *root, llvm::function_ref<llvm::StringRef(llvm::StringRef)> nameOf);
 
 /// A tensor of that shape with another element type; a scalar gives the element itself.
 mlir::Type withElement(mlir::Type type, mlir::Type element);
