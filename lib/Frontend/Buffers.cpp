@@ -114,7 +114,7 @@ FailureOr<Entity> Lowering::lowerScatterReduce(Call &call) {
   return Entity::none();
 }
 
-/// The fact itself is not recorded: an access is guarded or proven without it. Its operands are checked.
+/// The fact itself is not recorded: an access is guarded or proven without it. Its operands are checked, and in checked programs the fact.
 FailureOr<Entity> Lowering::lowerAssumeInBounds(Call &call) {
   const Entity &index = call[0], &view = call[1];
   if (view.kind != Entity::View && !view.isTensor())
@@ -128,6 +128,9 @@ FailureOr<Entity> Lowering::lowerAssumeInBounds(Call &call) {
   IndexItem item;
   item.node = call.nodes[0];
   item.entity = index;
-  if (failed(indexValue(item, shape[position], position))) return failure();
+  FailureOr<Value> value = indexValue(item, shape[position], position);
+  if (failed(value)) return failure();
+  if (request.check && index.kind == Entity::Value)
+    require(*value, indexConstant(0, call.node), extentValue(shape[position], call.node), call.nodes[0], "I.assume_in_bounds: index");
   return Entity::none();
 }

@@ -46,6 +46,7 @@ FailureOr<Shape> Lowering::shapeArgument(const Entity &entity, NodeId at, int *i
     ExtentAttr extent = extentOf(*value);
     if (std::optional<int64_t> size = extent.getConstant(); size && *size < 0)
       return error(at) << "shape: an extent is not negative, got " << *size;
+    if (request.check) require(*value, indexConstant(0, at), {}, at, "shape: extent");
     shape.push_back(extent);
   }
   return shape;

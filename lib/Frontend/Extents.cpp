@@ -245,6 +245,28 @@ void Lowering::checkEqual(ExtentAttr a, ExtentAttr b, NodeId at, const Twine &wh
   checked.push_back({a, b, block});
 }
 
+/// Whatever the extents of views are.
+bool Lowering::isAtLeast(ExtentAttr extent, int64_t least) {
+  auto isOfView = [&](Attribute atom) { return symbols.contains(cast<StringAttr>(atom).getValue()); };
+  int64_t constant = 0;
+  for (auto [coefficient, monomial] : llvm::zip_equal(extent.getCoefficients(), extent.getMonomials())) {
+    if (monomial.empty()) constant = coefficient;
+    else if (coefficient < 0 || !llvm::all_of(monomial, isOfView)) return false;
+  }
+  return constant >= least;
+}
+
+/// For checked programs: each element of an integer value, as far as it is `valid`, lies in [low, high); none `high`: is at least
+/// `low`. What is known to hold is not asked, and neither is anything in functions without effects.
+void Lowering::require(Value value, Value low, Value high, NodeId at, const Twine &what, Value valid) {
+  if (pureRegions) return;
+  auto exceeds = [&](Value small, Value large, int64_t least) { return isAtLeast(extentOf(large) - extentOf(small), least); };
+  Value index = *castValue(value, builder.getIndexType(), at);
+  if (isScalarType(index.getType()) && exceeds(low, index, 0) && (!high || exceeds(index, high, 1))) return;
+  if (!high) high = indexConstant(std::numeric_limits<int64_t>::max(), at);
+  make<kir::RequireOp>(at, index, low, high, valid, builder.getStringAttr(what.str()));
+}
+
 FailureOr<ExtentAttr> Lowering::requireEqual(ExtentAttr a, ExtentAttr b, NodeId at, const Twine &what) {
   switch (relate(a, b)) {
   case Relation::Equal: return a;

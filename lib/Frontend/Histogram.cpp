@@ -37,6 +37,11 @@ FailureOr<Entity> Lowering::lowerHistogram(Call &call) {
                                 << describe(validity);
   for (auto [a, b] : llvm::zip_equal(own, shape.take_back(own.size())))
     if (a != b && a.getConstant() != 1) checkEqual(b, a, at, "I.histogram: valid: extents " + spell(b) + " and " + spell(a));
+  bool all = validity.isLiteral(Constant::Bool) && validity.constant->integer;
+  if (request.check) {
+    require(*count, indexConstant(0, at), {}, call.nodes[1], "histogram bins");
+    require(*values, indexConstant(0, at), *count, call.nodes[0], "histogram value", all ? Value() : broadcastTo(*valid, shape, at));
+  }
   // One axis of bins in front of those of the values.
   Shape joint{bins};
   llvm::append_range(joint, shape);
@@ -46,7 +51,7 @@ FailureOr<Entity> Lowering::lowerHistogram(Call &call) {
   Value each = repeat(e.positions(bins), joint, {0}, at);
   // An index holds every bin, which a narrow dtype of the values may not.
   Value equal = e.compare(ComparePredicate::Eq, repeat(e.cast(*values, builder.getIndexType()), joint, behind, at), each);
-  if (!validity.isLiteral(Constant::Bool) || !validity.constant->integer)
+  if (!all)
     equal = e.binary(BinaryKind::And, equal, repeat(broadcastTo(*valid, shape, at), joint, behind, at));
   Value ones = e.select(equal, e.constant(*dtype, 1), e.constant(*dtype, 0));
   if (shape.empty()) return Entity::ofValue(ones);

@@ -122,6 +122,8 @@ private:
   Relation relate(ExtentAttr a, ExtentAttr b);
   FailureOr<ExtentAttr> requireEqual(ExtentAttr a, ExtentAttr b, NodeId at, const llvm::Twine &what);
   void checkEqual(ExtentAttr a, ExtentAttr b, NodeId at, const llvm::Twine &what);
+  bool isAtLeast(ExtentAttr extent, int64_t least);
+  void require(Value value, Value low, Value high, NodeId at, const llvm::Twine &what, Value valid = {});
   FailureOr<Shape> broadcastShapes(llvm::ArrayRef<Operand> operands, llvm::ArrayRef<Value> values, NodeId at);
   Value repeat(Value value, llvm::ArrayRef<ExtentAttr> shape, llvm::ArrayRef<int64_t> axes, NodeId at);
   Value broadcastTo(Value value, llvm::ArrayRef<ExtentAttr> shape, NodeId at);

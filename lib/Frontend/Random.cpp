@@ -22,7 +22,8 @@ FailureOr<Value> Lowering::philox(Call &call) {
       if (!kir::shapeOf(value->getType()).empty())
         return error(call.nodes[i]) << operation << ": seed: expected an integer scalar, got " << describe(call[i]);
       value = scalarOf(*value, call.nodes[i]);
-    }
+    } else if (request.check && !isUnsignedInteger(element))
+      require(*value, indexConstant(0, call.node), {}, call.nodes[i], "random counter");
     words[i] = e.cast(*value, u64);
   }
   Value seed = words[0], counter = words[1];

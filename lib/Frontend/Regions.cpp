@@ -39,6 +39,7 @@ FailureOr<Entity> Lowering::makeDomain(const Entity &start, const Entity *stop, 
   ExtentAttr extent = extentOf(*end) - extentOf(*begin), by = extentOf(*stride);
   std::optional<int64_t> knownStep = by.getConstant(), knownLength = extent.getConstant();
   if (knownStep && *knownStep <= 0) return error(nodes[2]) << "domain step: expected a positive step, got " << *knownStep;
+  if (request.check) require(*stride, indexConstant(1, at), {}, nodes[2], "domain step");
   if (knownLength && *knownLength < 0) {
     extent = known(0);
   } else if (knownStep && knownLength) {

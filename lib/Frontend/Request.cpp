@@ -484,6 +484,7 @@ bool Parser::bindings() {
       request.extents[StringRef(key).str()] = *extent;
     }
   }
+  if (const json::Object *options = object.getObject("options")) request.check = options->getBoolean("check").value_or(false);
   return true;
 }
 

@@ -128,6 +128,7 @@ struct Request {
   unsigned entry = 0;
   std::map<std::string, Constant> constexprs;
   std::map<std::string, std::string> types;
+  bool check = false;                     ///< the program asks for what calls need (`kir.require`)
   std::map<std::string, int64_t> extents; ///< shape symbols that stand for a constant
 
   const Node &node(NodeId id) const { return nodes[id]; }

@@ -79,7 +79,14 @@ FailureOr<Value> Lowering::densify(Call &call, Value compressed, const Sparsity 
     }
     if (failed(requireMultiple(own[sparsity.axis], sparsity.group, sparsity.extent, metadataNode, what + ": axis " + Twine(sparsity.axis))))
       return failure();
+    if (request.check) require(*tensor, indexConstant(0, at), indexConstant(sparsity.group, at), metadataNode, what);
     positions.push_back(*tensor);
+  }
+  if (positions.size() == 2 && request.check) {
+    Value first = e.cast(positions[0], builder.getIndexType());
+    Value second = relabel(e.cast(positions[1], builder.getIndexType()), kir::shapeOf(first.getType()), at);
+    require(e.binary(BinaryKind::Sub, second, first), indexConstant(1, at), indexConstant(sparsity.group, at), metadataNode,
+            operation + ": metadata second - first");
   }
   shape[sparsity.axis] = sparsity.extent;
   Value member = e.positions(sparsity.extent), group = e.div(member, sparsity.group);

@@ -124,6 +124,14 @@ FailureOr<Entity> Lowering::subregion(const Entity &base, const IndexItem &item,
       return error(at) << "subregion [" << spell(extentOf(bounds[0])) << ":" << spell(extentOf(bounds[1]))
                        << "] does not lie within its source [" << spell(extentOf(source.begin)) << ":" << spell(extentOf(source.end))
                        << "]";
+  bool whole = extentOf(bounds[0]) == extentOf(source.begin) && extentOf(bounds[1]) == extentOf(source.end);
+  if (request.check && !whole) {
+    Value last = source.end; // an empty source may start past it
+    if (!isAtLeast(extentOf(last) - extentOf(source.begin), 0)) last = indexOp(BinaryKind::Maximum, source.begin, last, at);
+    Value behind = indexOp(BinaryKind::Add, last, indexConstant(1, at), at);
+    require(bounds[0], source.begin, behind, at, "subregion begin");
+    require(bounds[1], bounds[0], behind, at, "subregion end");
+  }
   ExtentAttr extent;
   Value begin = bounds[0];
   if (extentOf(source.step).getConstant() == 1) {

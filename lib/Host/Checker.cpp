@@ -9,6 +9,7 @@ namespace intent::host {
 
 bool Checker::run(NativeFunction entry, const int64_t *frame, int64_t number, char *arena) {
   instance = number;
+  positions.clear();
   ++fence;
   // Generated code holds nothing that would have to be released.
   if (setjmp(escape)) return false;
@@ -19,6 +20,7 @@ bool Checker::run(NativeFunction entry, const int64_t *frame, int64_t number, ch
 int8_t Checker::check(void *checker, int64_t access, int8_t active, int64_t lane, int64_t *coordinates) {
   auto *self = static_cast<Checker *>(checker);
   if (access == block::checkedFence) ++self->fence;
+  else if (access == block::checkedWalk) self->positions[lane] = active ? coordinates[0] : ++self->passes;
   else if (access < 0) self->begin(-1 - access, coordinates);
   else if (!active) return 0;
   else if (!self->mayAct(access, lane, coordinates)) std::longjmp(self->escape, 1);
@@ -29,6 +31,13 @@ int8_t Checker::check(void *checker, int64_t access, int8_t active, int64_t lane
 void Checker::begin(int64_t access, int64_t *order) {
   ++execution;
   ++executions[access];
+  Path way; // for each loop its number, whether it is unordered, how many coordinates, and these
+  for (const CheckedAccess::Walk &walk : accesses[access].walks) {
+    way.insert(way.end(), {walk.loop, walk.unordered, static_cast<int64_t>(walk.numbers.size())});
+    for (int64_t number : walk.numbers)
+      way.push_back(positions[number]);
+  }
+  path = &*paths.insert(std::move(way)).first;
   for (int64_t extent : accesses[access].extents) {
     auto any = [&] { return static_cast<int64_t>(random() % extent); };
     int64_t factor = any();
@@ -80,7 +89,9 @@ bool Checker::isFenced(Element &element, int64_t number, int64_t lane, const Mem
     const CheckedAccess &other = accesses[earlier.access];
     bool sameLane = earlier.access == number && earlier.lane == lane;
     known |= sameLane;
-    if (sameLane || !(access.writes || other.writes) || (access.atomic && other.atomic) || isNeeded(earlier, number, lane)) continue;
+    bool together = earlier.access == number && earlier.execution == executions[number]; // lanes of one store that agree
+    if (sameLane || together || !(access.writes || other.writes)) continue;
+    if ((access.atomic && other.atomic) || isNeeded(earlier, number, lane)) continue;
     internal = true;
     report(number,
            std::string("the compiler has left out a fence: ") + (access.writes ? "write" : "read") + " of " +
@@ -92,74 +103,116 @@ bool Checker::isFenced(Element &element, int64_t number, int64_t lane, const Mem
   return true;
 }
 
+// Coordinates in the first of the common loops where they are not the same, if that loop is unordered.
+std::optional<std::pair<llvm::ArrayRef<int64_t>, llvm::ArrayRef<int64_t>>> Checker::iterations(const Event &a, const Event &b) {
+  for (size_t at = 0; at < std::min(a.path->size(), b.path->size());) {
+    size_t count = (*a.path)[at + 2];
+    if ((*a.path)[at] != (*b.path)[at]) return std::nullopt;
+    llvm::ArrayRef<int64_t> own = llvm::ArrayRef(*a.path).slice(at + 3, count), its = llvm::ArrayRef(*b.path).slice(at + 3, count);
+    if (own != its) return (*a.path)[at + 1] ? std::optional(std::pair(own, its)) : std::nullopt;
+    at += 3 + count;
+  }
+  return std::nullopt;
+}
+
+bool Checker::areConcurrent(const Event &a, const Event &b) { return a.instance != b.instance || iterations(a, b); }
+
+bool Checker::meets(int64_t number, const int64_t *asked) {
+  auto [value, low, high] = std::tuple(asked[0], asked[1], asked[2]);
+  bool open = high == std::numeric_limits<int64_t>::max();
+  if (value >= low && (open || value < high)) return true;
+  std::string range = std::to_string(low);
+  if (open) range = "at least " + range;
+  else if (low != high - 1) range = "a value in [" + range + ", " + std::to_string(high) + ")";
+  report(number, accesses[number].required + ": expected " + range + ", got " + std::to_string(value));
+  return false;
+}
+
 bool Checker::mayAct(int64_t number, int64_t lane, const int64_t *coordinates) {
   const CheckedAccess &access = accesses[number];
+  if (!access.required.empty()) return meets(number, coordinates);
   const Memory &memory = memories[access.view];
   if (isOutside(access, memory, coordinates)) return false;
   const char *address = memory.data;
   for (size_t axis = 0; axis < memory.extents.size(); ++axis)
     address += coordinates[axis] * memory.strides[axis] * memory.elementBytes;
   Element &element = elements[address];
-  Event event{instance, ++now, number, access.atomic};
+  Event event{instance, ++now, number, access.atomic, path};
+  int64_t stored = access.writes && !access.atomic ? coordinates[memory.extents.size()] : 0;
 
   // An atomic access orders first what it then touches.
   if (access.acquires)
     if (auto published = releases.find(address); published != releases.end())
-      acquired[instance].push_back({address, published->second.size()});
-  if (access.releases) releases[address].push_back({instance, now});
+      acquired.push_back({event, address, published->second.size()});
+  if (access.releases) releases[address].push_back(event);
 
   if (access.reads && memory.unwritten && !element.written) {
     report(number, "read of " + describe(memory, coordinates) + ", which nothing has been written to");
     return false;
   }
+  // Lanes of one plain store may agree.
+  auto agrees = [&](const Event &other) {
+    return other.access == number && other.path == path && !access.atomic && !access.unique && element.stored == stored;
+  };
   auto conflicts = [&](const Event &other) {
-    return other.instance >= 0 && other.instance != instance && !(other.atomic && event.atomic) && !isOrdered(other);
+    if (other.instance < 0 || (other.atomic && event.atomic) || !areConcurrent(other, event)) return false;
+    return !agrees(other) && !isOrdered(event, other);
   };
   const Event *other = nullptr;
   if (conflicts(element.write)) other = &element.write;
   for (const Event *read : {&element.read, &element.otherRead})
     if (access.writes && !other && conflicts(*read)) other = read;
   if (other) {
-    auto by = [](const char *what, int64_t number) { return std::string(what) + " by instance " + std::to_string(number); };
-    std::string place = describe(memory, coordinates);
+    auto apart = iterations(event, *other);
+    auto by = [&](const char *what, int64_t number, bool own) {
+      std::string text;
+      if (apart)
+        for (int64_t coordinate : own ? apart->first : apart->second)
+          text += (text.empty() ? "" : ", ") + std::to_string(coordinate);
+      else text = std::to_string(number);
+      if (apart && apart->first.size() > 1) text = "(" + text + ")";
+      return std::string(what) + (apart ? " by iteration " : " by instance ") + text;
+    };
     report(number,
-           "race on " + place + ": " + by(access.writes ? "write" : "read", instance) + " and " +
-               by(other == &element.write ? "write" : "read", other->instance),
+           "race on " + describe(memory, coordinates) + ": " + by(access.writes ? "write" : "read", instance, true) + " and " +
+               by(other == &element.write ? "write" : "read", other->instance, false),
            other->access);
     return false;
   }
   if (!access.atomic && access.writes) {
-    if (element.execution == execution && element.write.access == number) {
-      report(number, "two lanes of one store write " + describe(memory, coordinates));
+    if (element.execution == execution && element.write.access == number && !agrees(element.write)) {
+      report(number, (access.unique ? "two lanes of one store write " : "two lanes of one store write different values to ") +
+                         describe(memory, coordinates));
       return false;
     }
     element.execution = execution;
+    element.stored = stored;
   }
   if (!isFenced(element, number, lane, memory, coordinates)) return false;
   if (access.writes) {
     element.write = event;
     element.written = !access.unwrites;
+    if (access.unwrites) element.read = element.otherRead = Event();
     return true;
   }
-  if (element.read.instance != instance) element.otherRead = element.read;
+  if (element.read.instance >= 0 && areConcurrent(element.read, event)) element.otherRead = element.read;
   element.read = event;
   return true;
 }
 
-bool Checker::isOrdered(const Event &earlier) const {
-  llvm::DenseMap<int64_t, char> visited;
-  return sees(instance, earlier.instance, earlier.time, visited);
+bool Checker::isOrdered(const Event &later, const Event &earlier) const {
+  std::vector<char> visited(acquired.size());
+  return sees(later, earlier, visited);
 }
 
-// Directly, or through an instance in between that saw it and released in turn.
-bool Checker::sees(int64_t viewer, int64_t earlier, uint64_t time, llvm::DenseMap<int64_t, char> &visited) const {
-  if (!visited.insert({viewer, 1}).second) return false;
-  auto seen = acquired.find(viewer);
-  if (seen == acquired.end()) return false;
-  for (auto [address, count] : seen->second) {
-    llvm::ArrayRef<Release> all = releases.find(address)->second;
-    for (const Release &release : all.take_front(count))
-      if (release.instance == earlier ? release.time > time : sees(release.instance, earlier, time, visited)) return true;
+// Directly, or through an instance or iteration in between that saw it and released in turn.
+bool Checker::sees(const Event &viewer, const Event &earlier, std::vector<char> &visited) const {
+  for (auto [i, seen] : llvm::enumerate(acquired)) {
+    if (visited[i] || seen.by.time > viewer.time || areConcurrent(seen.by, viewer)) continue;
+    visited[i] = 1;
+    llvm::ArrayRef<Event> all = releases.find(seen.address)->second;
+    for (const Event &release : all.take_front(seen.count))
+      if (areConcurrent(release, earlier) ? sees(release, earlier, visited) : release.time > earlier.time) return true;
   }
   return false;
 }

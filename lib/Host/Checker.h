@@ -1,20 +1,24 @@
-// What a checked launch finds out: accesses outside their view, reads of what nobody wrote, races, and missing fences.
+// What a checked launch finds out: accesses outside their view, reads of what nobody wrote, races, calls without what they need,
+// and missing fences.
 #ifndef INTENT_HOST_CHECKER_H
 #define INTENT_HOST_CHECKER_H
 
 #include "Jit.h"
 #include "llvm/ADT/DenseMap.h"
 #include <csetjmp>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace intent::host {
 
-/// Follows the accesses of instances that run one after the other, in any order. Two instances may touch the same
-/// element, one of them writing, only by atomic accesses, or if the second has acquired, by an atomic access, what the
-/// first released after its own. Two accesses of one instance may only with a fence in between, or if the second needs
-/// what the first gave (Derivation), or if both are the same lane of the same operation.
+/// Follows the accesses of instances that run one after the other, in any order. Two instances, or iterations of an unordered
+/// loop of the author that one instance walks, may touch the same element, one of them writing, only by atomic accesses, or if the
+/// second has acquired, by an atomic access, what the first released after its own. Two accesses of one instance may only with a
+/// fence in between, or if the second needs what the first gave (Derivation), or if both are the same lane of the same
+/// operation, or both are lanes of one store that agree.
 class Checker {
 public:
   /// The memory of a view argument.
@@ -40,12 +44,15 @@ public:
   bool isInternal() const { return internal; }
 
 private:
-  /// One access in time: instance, its place in the order of all accesses, and where it stands in the program.
+  /// The author's loops around an access with the iteration that it is in, outer to inner.
+  using Path = std::vector<int64_t>;
+  /// One access in time: instance, its place in the order of all accesses, where it stands in the program, and its iterations.
   struct Event {
     int64_t instance = -1;
     uint64_t time = 0;
     int64_t access = -1;
     bool atomic = false;
+    const Path *path = nullptr;
   };
   /// One of this instance since its last fence.
   struct Recent {
@@ -54,15 +61,18 @@ private:
   };
   struct Element {
     Event write, read;      ///< the last ones
-    Event otherRead;        ///< the last one by another instance than `read`
+    Event otherRead;        ///< the last one that is concurrent with `read`
     uint64_t execution = 0; ///< of the last plain store
+    int64_t stored = 0;     ///< its bits
     bool written = false;
     uint64_t fence = 0; ///< the last one before `recent`
     llvm::SmallVector<Recent, 2> recent;
   };
-  struct Release {
-    int64_t instance;
-    uint64_t time;
+  /// An atomic access that saw the first releases of an element.
+  struct Acquisition {
+    Event by;
+    const char *address;
+    size_t count;
   };
 
   void begin(int64_t access, int64_t *order);
@@ -70,17 +80,23 @@ private:
   bool isFenced(Element &element, int64_t access, int64_t lane, const Memory &memory, const int64_t *coordinates);
   bool isNeeded(const Recent &earlier, int64_t access, int64_t lane) const;
   bool isOutside(const block::CheckedAccess &access, const Memory &memory, const int64_t *coordinates);
-  bool isOrdered(const Event &earlier) const;
-  bool sees(int64_t instance, int64_t earlier, uint64_t time, llvm::DenseMap<int64_t, char> &visited) const;
+  static std::optional<std::pair<llvm::ArrayRef<int64_t>, llvm::ArrayRef<int64_t>>> iterations(const Event &a, const Event &b);
+  static bool areConcurrent(const Event &a, const Event &b);
+  bool meets(int64_t access, const int64_t *asked);
+  bool isOrdered(const Event &later, const Event &earlier) const;
+  bool sees(const Event &viewer, const Event &earlier, std::vector<char> &visited) const;
   void report(int64_t access, const std::string &message, int64_t other = -1);
   std::string describe(const Memory &memory, const int64_t *coordinates) const;
 
   llvm::ArrayRef<block::CheckedAccess> accesses;
   std::vector<Memory> memories;
   llvm::DenseMap<const char *, Element> elements;
-  llvm::DenseMap<const char *, std::vector<Release>> releases;                    ///< by element of an atomic access, in order
-  llvm::DenseMap<int64_t, std::vector<std::pair<const char *, size_t>>> acquired; ///< by instance: elements, and how many releases it saw
-  int64_t instance = -1;
+  llvm::DenseMap<const char *, std::vector<Event>> releases; ///< by element of an atomic access, in order
+  std::vector<Acquisition> acquired;
+  std::set<Path> paths;
+  const Path *path = nullptr;           ///< of the access that has begun
+  std::map<int64_t, int64_t> positions; ///< of the running instance, by number of a walk
+  int64_t instance = -1, passes = 0;
   uint64_t now = 0, execution = 0, fence = 1;
   std::mt19937_64 random;
   std::vector<uint64_t> executions; ///< how often each access has begun

@@ -1,5 +1,6 @@
 """`CompileOptions(check=True)`: authors' mistakes on the host, with the place in the author's file."""
 
+import inspect
 import linecache
 import os
 
@@ -17,6 +18,13 @@ def line_of(text):
     lines = linecache.getlines(__file__)
     (at,) = [i for i, line in enumerate(lines, 1) if line.rstrip().endswith("# " + text)]
     return at
+
+
+def place_of(kernel, text):
+    """File and line of the only line of a kernel that ends in the comment `# text`; None if none does."""
+    lines, first = inspect.getsourcelines(kernel.function)
+    at = [i for i, line in enumerate(lines, first) if line.rstrip().endswith("# " + text)]
+    return (os.path.basename(kernel.function.__code__.co_filename), at[0]) if at else None
 
 
 @intent.fn

@@ -68,7 +68,7 @@ def test_writes_outside_a_view_do_nothing():
     assert found(gather(True), i, x, y) == "author.py:12:5: access outside 'y': expected an index in [0, 10) on axis 0, got 10"
     assert (store[20:] == 7).all() and (store[:10] == 7).all()
     i[3] = 3
-    assert found(gather(True), i, x, y) == "author.py:12:5: two lanes of one store write 'y[3]'"
+    assert found(gather(True), i, x, y) == "author.py:12:5: two lanes of one store write different values to 'y[3]'"
     i[3] = 4
     y[:] = 7
     run(gather(True), i, x, y)

@@ -78,6 +78,12 @@ inline constexpr llvm::StringLiteral checkedAttributeName = "block.checked";
 /// that is made again.
 inline constexpr llvm::StringLiteral unwritesAttributeName = "block.unwrites";
 
+/// That of a store in checked code whose lanes must have elements of their own, whatever they store.
+inline constexpr llvm::StringLiteral uniqueAttributeName = "block.unique";
+
+/// That of an access in checked code which lists the author's loops around it (#block.walk), where one of them is unordered.
+inline constexpr llvm::StringLiteral walksAttributeName = "block.walks";
+
 } // namespace intent
 
 #endif

@@ -91,7 +91,7 @@ void Nest::writeView(StoreOp store, LV value) {
   llvm::Type *memory = cg.scalars.memoryType(element);
   llvm::Align align(storageBytes(element));
   LV active = condition(conjunctsOf(store.getValidity(), store.getValidAxes(), axes));
-  if (cg.checked) active = mayAccess(store, active);
+  if (cg.checked) active = mayAccess(store, active, cg.bitsOf(element, value));
   Address at = address(store.getView(), store.getCoordinates(), store.getCoordinateAxes(), axes);
   if (width == 1) {
     LV pointer = active ? b.CreateSelect(active, at.pointer, cg.dummy()) : at.pointer;

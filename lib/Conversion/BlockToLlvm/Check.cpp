@@ -1,5 +1,5 @@
 // What checked code asks before its accesses (HostFunction).
-#include "Codegen.h"
+#include "Nest.h"
 
 #include "intent/Target/Capabilities.h"
 
@@ -12,25 +12,33 @@ static bool acquires(MemoryOrder order) { return order == MemoryOrder::Acquire |
 static bool releases(MemoryOrder order) { return order == MemoryOrder::Release || order == MemoryOrder::AcqRel; }
 
 Codegen::LaneOrder Codegen::beginAccess(Operation *op, ArrayRef<int64_t> extents) {
-  Value view = *llvm::find_if(op->getOperands(), [](Value operand) { return isa<ViewType>(operand.getType()); });
+  auto view = llvm::find_if(op->getOperands(), [](Value operand) { return isa<ViewType>(operand.getType()); });
+  auto require = dyn_cast<RequireOp>(op);
   std::optional<MemoryOrder> order;
-  bool reads = !isa<StoreOp>(op), writes = !isa<LoadOp>(op);
+  bool reads = !isa<StoreOp, RequireOp>(op), writes = !isa<LoadOp, RequireOp>(op);
   if (auto atomic = dyn_cast<AtomicOp>(op)) {
     order = atomic.getOrder();
     reads = atomic.getKind() != AtomicKind::Store;
     writes = atomic.getKind() != AtomicKind::Load;
   }
   if (auto exchange = dyn_cast<CompareExchangeOp>(op)) order = exchange.getOrder();
-  CheckedAccess access{cast<BlockArgument>(view).getArgNumber(),
+  CheckedAccess access{require ? require.getWhat().str() : "",
+                       require ? ~0u : cast<BlockArgument>(*view).getArgNumber(),
                        reads,
                        writes,
-                       !isa<LoadOp, StoreOp>(op),
+                       !isa<LoadOp, StoreOp, RequireOp>(op),
                        order && acquires(*order),
                        order && releases(*order),
                        op->hasAttr(unwritesAttributeName),
+                       op->hasAttr(uniqueAttributeName),
                        op->getLoc(),
+                       {},
                        SmallVector<int64_t, 4>(extents),
                        {}};
+  if (auto walks = op->getAttrOfType<ArrayAttr>(walksAttributeName))
+    for (Attribute item : walks)
+      if (auto walk = dyn_cast<WalkAttr>(item))
+        access.walks.push_back({walk.getLoop(), walk.getUnordered(), SmallVector<int64_t, 2>(walk.getNumbers())});
   unsigned number = accesses.size();
   accesses.push_back(access);
   accessNumbers[op] = number;
@@ -46,9 +54,43 @@ Codegen::LaneOrder Codegen::beginAccess(Operation *op, ArrayRef<int64_t> extents
 
 void Codegen::findNeeds() {
   for (auto [op, number] : accessNumbers)
-    for (const Derivation &derivation : derivationsOf(op))
+    for (const Derivation &derivation : isa<RequireOp>(op) ? SmallVector<Derivation, 4>() : derivationsOf(op))
       if (auto source = accessNumbers.find(derivation.source); source != accessNumbers.end())
         accesses[number].needs.push_back({source->second, derivation.lanes, derivation.everyPass});
+}
+
+void Codegen::announceWalk(WalkOp op) {
+  if (op.getPosition()) b.CreateStore(scalar(op.getPosition()), checkedCoordinates);
+  ask(checkedWalk, b.getInt1(static_cast<bool>(op.getPosition())), index(op.getNumber()));
+}
+
+LV Codegen::bitsOf(Type element, LV value) {
+  LV raw = scalars.toMemory(element, value);
+  return b.CreateZExt(b.CreateBitCast(raw, b.getIntNTy(raw->getType()->getPrimitiveSizeInBits())), b.getInt64Ty());
+}
+
+void Codegen::emitRequire(RequireOp op) {
+  if (!checked) return;
+  auto ask = [&](LV active, LV lane, llvm::function_ref<LV(Value)> get) {
+    mayAccess(accessOf(op), active, lane, {get(op.getValue()), get(op.getLow()), get(op.getHigh())});
+  };
+  if (!isa<FragmentType>(op.getValue().getType())) {
+    LV active = nullptr;
+    for (Value mask : op.getValidity())
+      active = active ? b.CreateAnd(active, scalar(mask)) : scalar(mask);
+    beginAccess(op, {});
+    return ask(active, index(0), [&](Value value) { return scalar(value); });
+  }
+  SmallVector<int64_t, 4> extents = constantExtents(op.getValue().getType());
+  SmallVector<unsigned, 4> all = identityAxes(extents.size()), outer;
+  SmallVector<Root, 3> roots{{op.getValue(), all}, {op.getLow(), all}, {op.getHigh(), all}};
+  Nest nest(*this, extents, roots);
+  nest.shuffle(beginAccess(op, extents));
+  for (unsigned axis : all)
+    if (axis != nest.innerAxis()) outer.push_back(axis);
+  Conjuncts masks = conjunctsOf(op.getValidity(), op.getValidAxes(), all);
+  nest.setSkippable(masks, masks);
+  nest.forEach(outer, [&] { ask(nest.condition(masks), nest.lane(), [&](Value value) { return nest.evaluate(value, all); }); });
 }
 
 LV Codegen::mayAccess(unsigned access, LV active, LV lane, ArrayRef<LV> coordinates) {

@@ -50,6 +50,10 @@ public:
   /// Whether this lane may act: `active` (null: yes) and no error. A register bool.
   LV mayAccess(unsigned access, LV active, LV lane, llvm::ArrayRef<LV> coordinates);
   void announceFence() { ask(checkedFence, nullptr, index(0)); }
+  void announceWalk(WalkOp op);
+  void emitRequire(RequireOp op);
+  /// A register value as the bits that are stored.
+  LV bitsOf(mlir::Type element, LV value);
   /// Once all is generated: which reads each access needs.
   void findNeeds();
 
@@ -84,6 +88,7 @@ public:
       llvm::SmallVector<LV, 4> coordinates;
       for (Value coordinate : op.getCoordinates())
         coordinates.push_back(scalar(coordinate));
+      if constexpr (std::is_same_v<Access, StoreOp>) coordinates.push_back(bitsOf(element, scalar(op.getValue())));
       beginAccess(op, {});
       active = mayAccess(accessOf(op), active, index(0), coordinates);
     }

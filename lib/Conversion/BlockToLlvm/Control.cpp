@@ -41,6 +41,11 @@ LogicalResult Codegen::emitOp(Operation *op) {
         if (checked) announceFence();
         return success();
       })
+      .Case<RequireOp>([&](RequireOp require) { return emitRequire(require), success(); })
+      .Case<WalkOp>([&](WalkOp walk) {
+        if (checked) announceWalk(walk);
+        return success();
+      })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitFor(loop); })
       .Case<scf::IfOp>([&](scf::IfOp branch) { return emitIf(branch); })
       .Case<scf::WhileOp>([&](scf::WhileOp loop) { return emitWhile(loop); })

@@ -78,17 +78,23 @@ public:
   LV index(unsigned axis) const;
   /// Visits the lanes of each axis in that order. Before any loop.
   void shuffle(Codegen::LaneOrder order) { laneOrder = std::move(order); }
-  /// In checked code: `active` (null: yes) and whether the lane at the current single position may act.
-  template <typename Access>
-  LV mayAccess(Access op, LV active) {
+  /// The number of the current single position, in row-major order.
+  LV lane() const {
     LV lane = cg.index(0);
     for (unsigned axis = 0; axis < rank(); ++axis)
       lane = b.CreateAdd(b.CreateMul(lane, cg.index(extents[axis])), index(axis));
+    return lane;
+  }
+  /// In checked code: `active` (null: yes) and whether the lane at the current single position may act; `stored`: the bits that a
+  /// store stores.
+  template <typename Access>
+  LV mayAccess(Access op, LV active, LV stored = nullptr) {
     llvm::SmallVector<LV, 4> coordinates;
     llvm::SmallVector<unsigned, 4> all = identityAxes(rank());
     for (auto [i, coordinate] : llvm::enumerate(op.getCoordinates()))
       coordinates.push_back(evaluate(coordinate, compose(axisList(op.getCoordinateAxes(), i), all)));
-    return cg.mayAccess(cg.accessOf(op), active, lane, coordinates);
+    if (stored) coordinates.push_back(stored);
+    return cg.mayAccess(cg.accessOf(op), active, lane(), coordinates);
   }
   /// The address of the element at the current single position.
   LV pointer(Value view, mlir::ValueRange coordinates, mlir::ArrayAttr coordinateAxes) {

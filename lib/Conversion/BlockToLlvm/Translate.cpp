@@ -67,7 +67,7 @@ void Codegen::emitPrologue(StringRef name) {
   if (debugged) debug = std::make_unique<DebugInfo>(*function, cast<KernelOp>(program->getParentOp()));
   locate(program->getParentOp());
   unsigned slot = 0, publicCount = program.getNumPublicArguments();
-  int64_t numbers = 1; // of a question or an answer
+  int64_t numbers = 3; // of a question or an answer
   program.walk([&](Operation *op) {
     for (Type type : op->getOperandTypes())
       numbers = std::max<int64_t>(numbers, 2 * extentsOf(type).size());
@@ -88,7 +88,7 @@ void Codegen::emitPrologue(StringRef name) {
       define(argument, scalars.fromMemory(argument.getType(), b.CreateBitCast(raw, memory)));
       continue;
     }
-    numbers = std::max(numbers, type.getRank());
+    numbers = std::max(numbers, type.getRank() + 1);
     View view;
     view.data = b.CreateIntToPtr(frameSlot(slot++), b.getPtrTy());
     for (int64_t axis = 0; axis < type.getRank(); ++axis, ++slot) {
@@ -209,8 +209,8 @@ static LogicalResult checkOp(Operation *op) {
         if (isa<FloatType>(operand) == isa<FloatType>(sum)) return success();
         return contract.emitOpError("does not multiply ") << operand << " into " << sum;
       })
-      .Case<LanesOp, LoadOp, StoreOp, FenceOp, PickOp, CompareExchangeOp, ConstantOp, CompareOp, FmaOp, SelectOp, CastOp, BitcastOp,
-            BroadcastOp, TransposeOp, GroupOp, YieldOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(
+      .Case<LanesOp, LoadOp, StoreOp, FenceOp, RequireOp, WalkOp, PickOp, CompareExchangeOp, ConstantOp, CompareOp, FmaOp, SelectOp, CastOp,
+            BitcastOp, BroadcastOp, TransposeOp, GroupOp, YieldOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(
           [](Operation *) { return success(); })
       .Default([](Operation *other) { return other->emitOpError("has no form on this target"); });
 }

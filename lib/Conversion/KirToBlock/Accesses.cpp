@@ -1,6 +1,8 @@
 // Accesses: workspace, coordinates and active sets, loads, and the conditions around an effect.
 #include "Construct.h"
 
+#include "intent/Target/Capabilities.h"
+
 using namespace mlir;
 using namespace intent::block;
 using intent::kir::KirTensorType;
@@ -11,6 +13,31 @@ Value Construction::memoryOf(Value view) {
   if (Value other = standIns.lookup(view)) return other;
   if (auto argument = dyn_cast<BlockArgument>(view)) return program.getBody().getArgument(argument.getArgNumber());
   return buffers.lookup(view);
+}
+
+void Construction::placeIn(Operation *access, Operation *op) {
+  if (!facts.watched) return;
+  SmallVector<Operation *> loops = facts.loopsOver(op);
+  SmallVector<Attribute> walks;
+  for (Operation *loop : llvm::reverse(loops)) {
+    SmallVector<int64_t> numbers = llvm::map_to_vector(facts.axesOf(loop), [&](AxisId id) { return int64_t(facts.find(id)); });
+    walks.push_back(WalkAttr::get(builder.getContext(), facts.order(loop), isUnordered(loop), numbers));
+  }
+  if (llvm::any_of(loops, isUnordered)) access->setAttr(walksAttributeName, builder.getArrayAttr(walks));
+}
+
+LogicalResult Construction::announce(AxisId id, Location loc) {
+  if (!facts.watched || lookup(id)->lanes) return success();
+  std::optional<Real> at;
+  for (AxisId member : facts.members(id)) {
+    const Axis &axis = facts.axis(member);
+    if (axis.kind != Axis::Parallel && axis.kind != Axis::Ordered) continue;
+    FailureOr<Real> coordinate = realiseIndex(isUnordered(axis.op) ? facts.coordinate(member) : facts.position(member), loc);
+    if (failed(coordinate)) return failure();
+    if (coordinate->axes.empty()) at = *coordinate;
+  }
+  if (at) WalkOp::create(builder, loc, id, at->value);
+  return success();
 }
 
 Value Construction::workspace(const Twine &name, Type element, ArrayRef<ExprAttr> shape, bool zeroed) {
@@ -44,7 +71,7 @@ FailureOr<Construction::Accessed> Construction::access(Value view, ArrayRef<cons
     if (failed(at)) return failure();
     result.coordinates.push_back(*at);
   }
-  for (auto [at, extent] : llvm::zip_equal(coordinates, kir::shapeOf(view.getType()))) {
+  for (auto [at, extent] : llvm::zip_equal(coordinates, view ? kir::shapeOf(view.getType()) : ArrayRef<kir::ExtentAttr>())) {
     FailureOr<Real> real = realiseIndex(at, loc);
     if (failed(real)) return failure();
     result.coordinates.push_back(*real);
@@ -156,7 +183,9 @@ FailureOr<Real> Construction::load(kir::ReadOp read, ArrayRef<const Index *> coo
   if (failed(at)) return failure();
   llvm::append_range(at->valid, valid);
   FailureOr<Real> loaded = loadAt(memoryOf(read.getView()), elementType(read.getView().getType().getElement()), *at, loc);
-  if (succeeded(loaded)) loadsOf[read].push_back(loaded->value.getDefiningOp<LoadOp>());
+  if (failed(loaded)) return failure();
+  loadsOf[read].push_back(loaded->value.getDefiningOp<LoadOp>());
+  if (facts.isVolatile(read)) placeIn(loadsOf[read].back(), read);
   return loaded;
 }
 

@@ -37,6 +37,7 @@ private:
   int64_t leastLanes(const GroupFacts &g, AxisId id);
   void giveSegment(const GroupFacts &g, Cover &cover, AxisId folded, Variant &variant);
   bool canShare(const GroupFacts &g, AxisId id);
+  bool isWatched(AxisId id);
   bool isSliced(const GroupFacts &g, AxisId id);
   bool isResident(const GroupFacts &g, AxisId id);
   block::ExprAttr instances(const Group &group);

@@ -186,7 +186,7 @@ void Facts::findMembersInViews() {
   if (unsized.empty()) return;
   kernel.walk([&](Operation *op) {
     auto read = dyn_cast<ReadOp>(op);
-    if (!(read && !read.getValid()) && !isLeafEffect(op)) return;
+    if (!(read && !read.getValid()) && (!isLeafEffect(op) || !viewOf(op))) return;
     for (auto [item, extent] : llvm::zip_equal(indicesOf(op), shapeOf(viewOf(op).getType()))) {
       if (!isLaunchVisible(extent)) continue;
       auto note = [&](ExtentAttr members, ExtentAttr bound) {

@@ -51,20 +51,23 @@ bool holdsEffects(Operation *op) {
 }
 
 Value viewOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op).Case<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, ReadOp>(
-      [](auto o) -> Value { return o.getView(); });
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, ReadOp>([](auto o) -> Value { return o.getView(); })
+      .Case<RequireOp>([](RequireOp) { return Value(); });
 }
 
 ValueRange indicesOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, ValueRange>(op).Case<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, ReadOp>(
-      [](auto o) -> ValueRange { return o.getIndices(); });
+  return llvm::TypeSwitch<Operation *, ValueRange>(op)
+      .Case<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, ReadOp>([](auto o) -> ValueRange { return o.getIndices(); })
+      .Case<RequireOp>([](RequireOp) { return ValueRange(); });
 }
 
 SmallVector<Value, 2> valuesOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value, 2>>(op)
       .Case<WriteOp, ScatterReduceOp>([](auto o) { return SmallVector<Value, 2>{o.getValue()}; })
       .Case<AtomicOp>([](AtomicOp o) { return o.getValue() ? SmallVector<Value, 2>{o.getValue()} : SmallVector<Value, 2>(); })
-      .Case<CompareExchangeOp>([](CompareExchangeOp o) { return SmallVector<Value, 2>{o.getExpected(), o.getDesired()}; });
+      .Case<CompareExchangeOp>([](CompareExchangeOp o) { return SmallVector<Value, 2>{o.getExpected(), o.getDesired()}; })
+      .Case<RequireOp>([](RequireOp o) { return SmallVector<Value, 2>(o->getOperands()); });
 }
 
 ArrayRef<ExtentAttr> effectShape(Operation *op) {

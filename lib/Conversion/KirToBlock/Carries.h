@@ -30,15 +30,19 @@ public:
   mlir::Operation *op;
 };
 
-/// Operations that act on memory at their own axes, once each.
+/// Operations that act on memory at their own axes, once each, or ask something.
 inline bool isLeafEffect(mlir::Operation *op) {
-  return mlir::isa<kir::WriteOp, kir::ScatterReduceOp, kir::AtomicOp, kir::CompareExchangeOp>(op);
+  return mlir::isa<kir::WriteOp, kir::ScatterReduceOp, kir::AtomicOp, kir::CompareExchangeOp, kir::RequireOp>(op);
 }
+/// The name of the attribute of an ordered loop whose passes are iterations of an unordered one.
+inline constexpr llvm::StringLiteral unorderedAttributeName = "block.unordered";
+/// A loop whose iterations the author has left without an order.
+inline bool isUnordered(mlir::Operation *op) { return mlir::isa<kir::ParallelOp>(op) || op->hasAttr(unorderedAttributeName); }
 /// True if such an operation stands inside, or this is one.
 bool holdsEffects(mlir::Operation *op);
 /// An operation that is executed where the program says so: a leaf or an ordered loop around some.
 inline bool isEffect(mlir::Operation *op) { return isLeafEffect(op) || (mlir::isa<kir::ForOp, kir::WhileOp>(op) && holdsEffects(op)); }
-/// Of a leaf: the view, the indices, the values that it takes (of one shape) and that shape.
+/// Of a leaf: the view (none of a requirement), the indices, the values that it takes (of one shape, or scalars) and that shape.
 mlir::Value viewOf(mlir::Operation *op);
 mlir::ValueRange indicesOf(mlir::Operation *op);
 llvm::SmallVector<mlir::Value, 2> valuesOf(mlir::Operation *op);

@@ -120,6 +120,9 @@ private:
   llvm::SmallVector<AxisId, 4> laneAxes(const AxisSet &axes);
 
   mlir::Value memoryOf(mlir::Value view);
+  /// In checked code: an access of the author's stands in these loops, and the instance is at a position of one.
+  void placeIn(mlir::Operation *access, mlir::Operation *op);
+  mlir::LogicalResult announce(AxisId id, mlir::Location loc);
   mlir::Value workspace(const llvm::Twine &name, mlir::Type element, llvm::ArrayRef<block::ExprAttr> shape, bool zeroed);
   std::optional<block::ExprAttr> workspaceExtent(AxisId id, const Demand &demand);
   mlir::FailureOr<Real> conjunction(llvm::ArrayRef<Condition> conditions, mlir::Location loc);
@@ -283,6 +286,7 @@ private:
   mlir::FailureOr<mlir::Operation *> exchangeCombined(kir::ScatterReduceOp op, mlir::Value value, const Accessed &at);
   /// Lanes whose values have the same bits, floats too.
   mlir::Value sameBits(mlir::Value a, mlir::Value b, mlir::Location loc);
+  mlir::LogicalResult performRequire(Effect *effect);
   mlir::FailureOr<Reals> operandsOf(Effect *effect, llvm::ArrayRef<const Index *> place);
   mlir::FailureOr<Accessed> activeAccess(Effect *effect, llvm::ArrayRef<const Index *> place, llvm::ArrayRef<Real> values);
   mlir::LogicalResult makeBuffers();

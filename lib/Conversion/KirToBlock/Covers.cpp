@@ -143,14 +143,17 @@ bool Assignment::isResident(const GroupFacts &g, AxisId id) {
 
 //===- covers ------------------------------------------------------------------------------------------===//
 
+// In checked code the author's iterations are apart, so that what two of them touch is seen as a race.
+bool Assignment::isWatched(AxisId id) {
+  return facts.checked && feature("warp_size", 1) == 1 &&
+         llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Parallel; });
+}
+
 void Assignment::coverProgram(const GroupFacts &g, Group &group, Variant &variant) {
   // Where lanes are threads, rows of different lengths share an instance instead of leaving most of it idle.
   bool share = feature("warp_size", 1) > 1;
   auto mayHaveLanes = [&](AxisId id) {
-    // Checked code has an instance for each of the author's iterations, so that what two of them touch is seen as a race.
-    if (facts.checked && !share &&
-        llvm::any_of(facts.members(id), [&](AxisId member) { return facts.axis(member).kind == Axis::Parallel; }))
-      return false;
+    if (isWatched(id)) return false;
     return (!g.isUniform(id) || (share && canShare(g, id))) && !isPointExtent(facts, id);
   };
   // Beside lanes that the instance walks a program axis counts rows.
@@ -221,7 +224,7 @@ void Assignment::coverInner(const GroupFacts &g, Group &group, bool resident, Va
   auto walksPoints = [&](AxisId id) {
     if (g.running.contains(id)) return g.isUniform(id);
     return g.ordered.contains(id) || g.isUniform(id) || (isPointExtent(facts, id) && !g.complete.contains(id)) ||
-           ((outerAxes.contains(id) || g.matrices.contains(id) || g.outer.contains(id)) && !g.complete.contains(id));
+           ((isWatched(id) || outerAxes.contains(id) || g.matrices.contains(id) || g.outer.contains(id)) && !g.complete.contains(id));
   };
   // Beside lanes that walk memory densely a chunk of another axis counts rows, not elements.
   auto besideDense = [&](AxisId id) {

@@ -166,7 +166,7 @@ Coordinates Facts::scannedCoordinates(ScanOp op, ArrayRef<const Index *> result)
 }
 
 ArrayRef<AxisId> Facts::privateAxes(Value view) {
-  Operation *buffer = view.getDefiningOp();
+  Operation *buffer = view ? view.getDefiningOp() : nullptr;
   return buffer ? axesOf(buffer) : ArrayRef<AxisId>();
 }
 
@@ -319,15 +319,6 @@ SmallVector<AxisId> Facts::axesOf(const Effect *effect) const {
   return own;
 }
 
-SmallVector<AxisId> Facts::loopsAround(Operation *op) const {
-  SmallVector<AxisId> around;
-  for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
-    if (isa<ParallelOp, ForOp, WhileOp>(scope))
-      for (AxisId id : axesOf(scope))
-        around.push_back(find(id));
-  return around;
-}
-
 Coordinates Facts::reducedCoordinates(ReduceOp op, ArrayRef<const Index *> kept) {
   size_t rank = cast<KirTensorType>(op.getValues()[0].getType()).getShape().size();
   Coordinates at(rank, nullptr);
@@ -403,6 +394,10 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
           merge(free, passClass(loop));
       for (AxisId id : privateAxes(read.getView()))
         merge(free, find(id));
+      for (Operation *loop : watched && isVolatile(read) ? loopsOver(read) : SmallVector<Operation *>())
+        if (isa<ParallelOp>(loop)) // each iteration reads for itself
+          for (AxisId id : axesOf(loop))
+            merge(free, find(id));
     }
     for (Operation *loop = read->getParentOp(); checked && loop; loop = loop->getParentOp())
       if (isa<WhileOp>(loop)) { // it happens in the lanes that run on, each of which stops for itself

@@ -63,6 +63,7 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
         auto combined = ScatterReduceOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid),
                                                 coordinateAxes, validAxes);
         place.first = combined;
+        placeIn(combined, op);
         FailureOr<Captured> captured = capturedBy(scatter.getCombine(), {}, {});
         if (failed(captured)) return failure();
         Type type = elementType(value.getType());
@@ -72,7 +73,9 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
       }
       place.first = StoreOp::create(builder, op->getLoc(), value, memory, valuesOf(p.at.coordinates), valuesOf(p.at.valid), coordinateAxes,
                                     validAxes);
+      placeIn(place.first, op);
       if (op->hasAttr(unwritesAttributeName)) place.first->setAttr(unwritesAttributeName, builder.getUnitAttr());
+      if (facts.checked && cast<kir::WriteOp>(op).getUnique()) place.first->setAttr(uniqueAttributeName, builder.getUnitAttr());
     }
     if (!fenced && !stores.empty()) fenceSites.push_back(site);
     if (llvm::any_of(stores, [&](Pending &p) { return isReadLater(p.effect); })) FenceOp::create(builder, batch[0]->op->getLoc());
@@ -80,6 +83,10 @@ LogicalResult Construction::perform(ArrayRef<Effect *> batch) {
     return success();
   };
   for (Effect *effect : batch) {
+    if (isa<kir::RequireOp>(effect->op)) {
+      if (failed(performRequire(effect))) return failure();
+      continue;
+    }
     if (!isa<kir::WriteOp, kir::ScatterReduceOp>(effect->op)) {
       if (failed(flush()) || failed(performAtomic(effect))) return failure();
       continue;
@@ -131,7 +138,7 @@ FailureOr<Construction::Accessed> Construction::activeAccess(Effect *effect, Arr
   for (AxisId id : axes) { // even where nothing about it varies
     FailureOr<Real> at = realiseIndex(facts.position(id), loc);
     if (failed(at)) return failure();
-    if (isa<kir::WriteOp>(effect->op)) continue;
+    if (isa<kir::WriteOp, kir::RequireOp>(effect->op)) continue;
     others.push_back(*at);
   }
   FailureOr<Accessed> accessed = access(viewOf(effect->op), facts.effectCoordinates(effect->op, place), &axes, others, loc);
@@ -162,9 +169,11 @@ FailureOr<Operation *> Construction::exchangeCombined(kir::ScatterReduceOp op, V
     return real;
   };
   auto exchange = [&](Value expected, Value desired, ArrayRef<Real> valid) -> Value {
-    return CompareExchangeOp::create(builder, loc, MemoryOrder::Relaxed, expected, desired, memoryOf(op.getView()),
-                                     valuesOf(at.coordinates), valuesOf(valid), alignment(at.coordinates, at.axes),
-                                     alignment(valid, at.axes));
+    auto made = CompareExchangeOp::create(builder, loc, MemoryOrder::Relaxed, expected, desired, memoryOf(op.getView()),
+                                          valuesOf(at.coordinates), valuesOf(valid), alignment(at.coordinates, at.axes),
+                                          alignment(valid, at.axes));
+    placeIn(made, op);
+    return made;
   };
   Real active = constant(builder.getBoolAttr(true), loc);
   for (const Real &valid : at.valid)
@@ -191,6 +200,21 @@ FailureOr<Operation *> Construction::exchangeCombined(kir::ScatterReduceOp op, V
   return first;
 }
 
+LogicalResult Construction::performRequire(Effect *effect) {
+  auto require = cast<kir::RequireOp>(effect->op);
+  Location loc = require.getLoc();
+  Coordinates place = facts.ownCoordinates(require);
+  FailureOr<Reals> values = operandsOf(effect, place);
+  if (failed(values)) return failure();
+  FailureOr<Accessed> at = activeAccess(effect, place, *values);
+  if (failed(at)) return failure();
+  if (require.getValid()) at->valid.push_back(values->back());
+  auto aligned = [&](unsigned i) { return align((*values)[i], at->axes, loc); };
+  RequireOp::create(builder, loc, aligned(0), aligned(1), aligned(2), valuesOf(at->valid), require.getWhat(),
+                    alignment(at->valid, at->axes));
+  return success();
+}
+
 LogicalResult Construction::performAtomic(Effect *effect) {
   Operation *op = effect->op;
   Location loc = op->getLoc();
@@ -206,6 +230,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   if (fenced) FenceOp::create(builder, loc);
   auto finish = [&](Operation *access) {
     site.accesses.front().first = access;
+    placeIn(access, op);
     if (!fenced) fenceSites.push_back(site);
     if (isReadLater(effect)) FenceOp::create(builder, loc);
     return success();

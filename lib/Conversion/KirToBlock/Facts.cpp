@@ -58,6 +58,23 @@ Coordinates Facts::ownCoordinates(Operation *op) {
   return at;
 }
 
+SmallVector<AxisId> Facts::loopsAround(Operation *op) const {
+  SmallVector<AxisId> around;
+  for (Operation *scope = op->getParentOp(); scope; scope = scope->getParentOp())
+    if (isa<ParallelOp, ForOp, WhileOp>(scope))
+      for (AxisId id : axesOf(scope))
+        around.push_back(find(id));
+  return around;
+}
+
+SmallVector<Operation *> Facts::loopsOver(Operation *access) const {
+  SmallVector<Operation *> around;
+  Operation *buffer = viewOf(access).getDefiningOp();
+  for (Operation *scope = access->getParentOp(); scope && !(buffer && scope->isAncestor(buffer)); scope = scope->getParentOp())
+    if (isa<ParallelOp, ForOp, WhileOp>(scope)) around.push_back(scope);
+  return around;
+}
+
 Operation *Facts::sliceOwner(AxisId id) const {
   ExtentAttr extent = axes[id].extent;
   SmallVector<StringAttr> atoms = extent.getAtoms();
@@ -85,6 +102,7 @@ void Facts::createAxes() {
       slices[atom.getValue()] = op;
       return ExtentAttr::atom(op->getContext(), atom.getValue());
     };
+    watched |= checked && isUnordered(op);
     if (auto parallel = dyn_cast<ParallelOp>(op)) {
       for (Value domain : parallel.getDomains())
         overDomain(Axis::Parallel, domain);
@@ -229,7 +247,7 @@ ArrayRef<Access> Facts::accessesOf(Effect *effect) {
   auto [it, fresh] = accesses.try_emplace(effect);
   if (!fresh) return it->second;
   SmallVector<Access> all;
-  if (effect->isLeaf())
+  if (effect->isLeaf() && viewOf(effect->op))
     for (const Coordinates &place : placesOf(effect))
       all.push_back({effect->op, viewOf(effect->op), effectCoordinates(effect->op, place), true, effect});
   DemandSet seen;
@@ -319,7 +337,7 @@ void Facts::formClasses(ArrayRef<Effect *> of) {
     SmallVector<AxisId> together(effect->parallel);
     llvm::append_range(together, axesOf(effect->op));
     addConflicts(together);
-    if (effect->isLeaf()) touches.push_back({viewOf(effect->op), effectCoordinates(effect->op)});
+    if (effect->isLeaf() && viewOf(effect->op)) touches.push_back({viewOf(effect->op), effectCoordinates(effect->op)});
     llvm::for_each(effect->children, act);
   };
   llvm::for_each(of, act);

@@ -131,6 +131,8 @@ public:
 
   /// The classes of the parallel and ordered loops around an operation, inner to outer.
   llvm::SmallVector<AxisId> loopsAround(mlir::Operation *op) const;
+  /// Those loops around an access or an effect, inner to outer, whose iterations see one and the same memory.
+  llvm::SmallVector<mlir::Operation *> loopsOver(mlir::Operation *access) const;
 
   //===- demands --------------------------------------------------------------------------------------===//
 
@@ -226,6 +228,8 @@ public:
   llvm::SetVector<mlir::Operation *> unheld;
   /// In checked code a read happens exactly where the author's program makes it: it needs what decides about that.
   const bool checked;
+  /// Checked code tells apart the iterations of unordered loops.
+  bool watched = false;
 
 private:
   AxisId newAxis(Axis::Kind kind, mlir::Operation *op, const Index *start, const Index *step, kir::ExtentAttr extent);

@@ -14,6 +14,7 @@ bool dependsOn(Facts &facts, Effect *effect, Effect *earlier) {
 }
 
 static bool shareWork(Facts &facts, Effect *a, Effect *b) {
+  if (isa<RequireOp>(a->op) || isa<RequireOp>(b->op)) return dependsOn(facts, a, b) || dependsOn(facts, b, a); // others form as without
   if (!a->parallel.empty() && !b->parallel.empty() && a->parallel[0] == b->parallel[0]) return true;
   const DemandSet &other = facts.demandsOf(b);
   std::set<std::pair<Operation *, Coordinates>> walks; // whichever of their results is needed

@@ -26,14 +26,10 @@ public:
     keepStages(kernel);
     formSteps(kernel);
     facts.emplace(kernel);
-    if (facts->checked) {
-      if (failed(facts->analyse())) return failure();
-      keepIndexed(*facts);
-      unwriteBuffers(kernel);
-    }
+    if (facts->checked && failed(prepareChecked())) return failure();
+    if (!facts->checked) kernel.walk([](kir::RequireOp require) { require.erase(); });
     while (true) { // each time around another value is kept in a buffer
-      facts.emplace(kernel);
-      if (failed(facts->analyse())) return failure();
+      if (failed(analyse())) return failure();
       if (walkUnsized()) continue;
       llvm::SetVector<Value> replaced;
       if (failed(findReplaced(*facts, replaced))) return failure();
@@ -56,6 +52,22 @@ public:
   }
 
 private:
+  LogicalResult analyse() {
+    facts.emplace(kernel);
+    return facts->analyse();
+  }
+
+  LogicalResult prepareChecked() {
+    if (failed(analyse())) return failure();
+    requireApart(*facts);
+    if (failed(analyse())) return failure();
+    keepIndexed(*facts);
+    if (failed(analyse())) return failure();
+    walkUnsized();
+    unwriteBuffers(kernel);
+    return success();
+  }
+
   /// Each iteration of an unordered loop has buffers of its own, which the launch must be able to make.
   bool walkUnsized() {
     llvm::SetVector<Operation *> loops;

@@ -92,6 +92,7 @@ FailureOr<Scope *> Construction::open(AxisId id, SmallVectorImpl<Value> &carries
     scope->bindings[other].most = lanes;
   }
   carries.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  if (failed(announce(id, loc))) return failure();
   return scope;
 }
 
@@ -424,6 +425,7 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
     for (Effect *child : effect->children)
       (child->inCondition ? conditionEffects : bodyEffects).push_back(child);
   Scope *before = enter(loop.getBefore());
+  if (facts.watched) WalkOp::create(builder, loc, passes, Value());
   if (failed(emit(conditionEffects, Demand(conditionValue, Coordinates())))) return failure();
   FailureOr<Real> condition = realise({conditionValue, {}});
   if (failed(condition)) return failure();

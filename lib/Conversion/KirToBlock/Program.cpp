@@ -144,6 +144,10 @@ LogicalResult Construction::bindProgram(Value linear) {
     binding.lanes = lanes;
     binding.extent = scalar(*extent);
   }
+  SmallVector<AxisId> bound(group.programAxes);
+  if (group.ragged) bound.push_back(group.ragged->groups);
+  for (AxisId id : bound)
+    if (id != group.split && lookup(id) && failed(announce(id, loc))) return failure();
   return success();
 }
 

@@ -24,7 +24,7 @@ bool Construction::mustFollow(Effect *later, Effect *earlier) {
   return dependsOn(facts, later, earlier);
 }
 
-static bool isStore(const Effect *effect) { return isa<kir::WriteOp, kir::ScatterReduceOp>(effect->op); }
+static bool isStore(const Effect *effect) { return isa<kir::WriteOp, kir::ScatterReduceOp, kir::RequireOp>(effect->op); }
 
 // A reader needs what a writer replaces.
 bool Construction::readsOld(Effect *reader, ArrayRef<Effect *> writers) {

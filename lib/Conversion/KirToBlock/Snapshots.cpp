@@ -241,6 +241,7 @@ void walkInOrder(Operation *loop) {
   ::mlir::Block &body = forall.getBody().front();
   for (auto [domain, coordinate] : llvm::zip_equal(forall.getDomains(), body.getArguments())) {
     auto ordered = ForOp::create(builder, forall.getLoc(), TypeRange(), domain, ValueRange());
+    ordered->setAttr(unorderedAttributeName, builder.getUnitAttr());
     ::mlir::Block &inside = ordered.getBody().emplaceBlock();
     coordinate.replaceAllUsesWith(inside.addArgument(coordinate.getType(), coordinate.getLoc()));
     builder.setInsertionPointToEnd(&inside);
@@ -272,6 +273,7 @@ Operation *withoutCarries(Operation *loop, const llvm::BitVector &gone) {
   Operation *other;
   if (auto repeat = dyn_cast<ForOp>(loop)) other = ForOp::create(builder, loop->getLoc(), types, repeat.getDomain(), inits);
   else other = WhileOp::create(builder, loop->getLoc(), types, inits);
+  other->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   for (auto [region, old] : llvm::zip_equal(other->getRegions(), loop->getRegions())) {
     region.takeBody(old);
     ::mlir::Block &block = region.front();

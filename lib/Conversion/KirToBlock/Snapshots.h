@@ -37,6 +37,10 @@ void unwriteBuffers(kir::KernelOp kernel);
 /// Keeps tensors that are indexed by anything but whole axes, so that their elements are accesses, too.
 void keepIndexed(Facts &facts);
 
+/// Has requirements in loops that only compute asked in a loop of their own, which computes what they need, so that the others
+/// form as they do unchecked; and has extents of data that must be equal required to be.
+void requireApart(Facts &facts);
+
 /// Has the iterations of an unordered loop done in order, each with the buffers of the one before: for loops whose number of
 /// iterations is not known at launch, where each could not have buffers of its own.
 void walkInOrder(mlir::Operation *loop);

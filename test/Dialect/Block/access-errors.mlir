@@ -219,3 +219,16 @@ block.kernel @k interface [#block.view_argument<"x", f32, ["M"], inout>] checks 
     }
   }
 }
+
+// -----
+
+block.kernel @k interface [] checks [] overlaps [] {
+  block.program @p privates [] parameters [] () {
+    block.group size(1) {
+    ^bb0(%p: index):
+      %f = block.constant 0.0 : f32 : f32
+      // expected-error @below {{C8: value has type 'f32'}}
+      block.require %f in %f to %f "value" valid() valid_axes [] : f32 valid ()
+    }
+  }
+}

@@ -34,6 +34,14 @@ block.kernel @effects interface [#block.view_argument<"x", f32, ["M"], inout>, #
       ^bb0(%l: f32, %i: index, %r: f32, %j: index):
         block.yield %r, %j : f32, index
       } : (!block.fragment<f32, [BM]>, !block.fragment<index, [BM]>) identities (f32, index) -> (!block.fragment<f32, [BM]>, !block.fragment<index, [BM]>)
+      // CHECK: block.require %{{.*}} in %{{.*}} to %{{.*}} "histogram value" valid(%{{.*}}) valid_axes {{\[\[}}0]] : !block.fragment<index, [BM]> valid (!block.fragment<i1, [BM]>)
+      block.require %m in %bound to %bound "histogram value" valid(%v) valid_axes [[0]] : !block.fragment<index, [BM]> valid (!block.fragment<i1, [BM]>)
+      // CHECK: block.walk 3 at %{{.*}}
+      block.walk 3 at %p
+      // CHECK: block.walk 4{{$}}
+      block.walk 4
+      // CHECK: block.walks = [#block.walk<7, [4]>, #block.walk<9 unordered = true, [3, 5]>]
+      block.store %zero to %x[%p] valid() coordinate_axes [[]] valid_axes [] {block.walks = [#block.walk<7, [4]>, #block.walk<9 unordered = true, [3, 5]>]} : f32, !block.view<f32, 1>, (index) valid ()
       // CHECK: block.pick %{{.*}} at %{{.*}} axis 0 : <f32, [BM]> -> f32
       %one = block.pick %sum at %c0 axis 0 : !block.fragment<f32, [BM]> -> f32
       // CHECK: block.store %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}] valid() coordinate_axes {{\[\[], \[]]}} valid_axes [] : f32, <f32, 2>, (index, index) valid ()

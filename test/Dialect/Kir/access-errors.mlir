@@ -87,3 +87,20 @@ kir.kernel @write(%y: !kir.view<f32, ["M"], out> {kir.name = "y"}, %s: f32 {kir.
   kir.write %s to %y[%d : !kir.domain<"M">] : f32, !kir.view<f32, ["M"], out>
   kir.return
 }
+
+// -----
+
+kir.kernel @require(%s: f32 {kir.name = "s"}, %i: index {kir.name = "i"}) {
+  // expected-error @below {{C1: expected an index or a tensor of them, got 'f32'}}
+  kir.require %s in %i to %i "step" : f32
+  kir.return
+}
+
+// -----
+
+kir.kernel @require(%c: i1 {kir.name = "c"}, %i: index {kir.name = "i"}) {
+  %t = kir.broadcast %i [] : index to !kir.tensor<index, [4]>
+  // expected-error @below {{C2: validity 'i1' does not have the shape of the value '!kir.tensor<index, [4]>'}}
+  kir.require %t in %i to %i valid %c : i1 "value" : !kir.tensor<index, [4]>
+  kir.return
+}

@@ -25,6 +25,10 @@ kir.kernel @effects(%x: !kir.view<f32, ["M", "N"], inout> {kir.name = "x"}, %t: 
   %e = kir.read %b[%i, %i : index, index] valid %c : i1 : !kir.view<f32, ["N", 4], inout> -> f32
   // CHECK: kir.write %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}} : !kir.tensor<i32, ["K"]>, !kir.domain<"N">] unique : !kir.tensor<f32, ["K", "N"]>, <f32, ["M", "N"], inout>
   kir.write %v to %x[%at, %cols : !kir.tensor<i32, ["K"]>, !kir.domain<"N">] unique : !kir.tensor<f32, ["K", "N"]>, !kir.view<f32, ["M", "N"], inout>
+  // CHECK: kir.require %{{.*}} in %{{.*}} to %{{.*}} "subregion begin" : index
+  kir.require %i in %c0 to %K "subregion begin" : index
+  // CHECK: kir.require %{{.*}} in %{{.*}} to %{{.*}} valid %{{.*}} : i1 "value" : index
+  kir.require %i in %c0 to %K valid %c : i1 "value" : index
   // CHECK: kir.scatter_reduce %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}} : !kir.tensor<i32, ["K"]>, !kir.domain<"N">] {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
   // CHECK: kir.yield %{{.*}} : f32

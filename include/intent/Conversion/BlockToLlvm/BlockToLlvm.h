@@ -30,13 +30,24 @@ struct ViewFacts {
   llvm::SmallVector<std::optional<int64_t>, 4> strides;
 };
 
-/// An access that checked code asks about before each lane.
+/// An access or a requirement that checked code asks about before each lane.
 struct CheckedAccess {
+  /// Empty for an access; else what the requirement calls its value. It asks with three coordinates: the value, the least one
+  /// that is allowed and the one behind the largest.
+  std::string required;
   unsigned view; ///< argument number
   bool reads, writes, atomic;
   bool acquires, releases; ///< what other instances do
   bool unwrites;           ///< its elements count as never written then
+  bool unique;             ///< no two lanes may store to one element
   mlir::Location location;
+  /// A loop of the author around it, by its number and those of the coordinates that tell its iterations apart (`checkedWalk`).
+  struct Walk {
+    int64_t loop;
+    bool unordered;
+    llvm::SmallVector<int64_t, 2> numbers;
+  };
+  llvm::SmallVector<Walk, 2> walks;      ///< outer to inner; none if all are ordered
   llvm::SmallVector<int64_t, 4> extents; ///< of its lanes; none for a scalar
   /// A read whose result it needs (Derivation), by its number.
   struct Need {
@@ -47,7 +58,7 @@ struct CheckedAccess {
   std::vector<Need> needs;
 };
 
-constexpr int64_t checkedFence = INT64_MIN;
+constexpr int64_t checkedFence = INT64_MIN, checkedWalk = INT64_MIN + 1;
 
 /// The native function of one bound program:
 ///   void NAME(const int64_t *frame, int64_t begin, int64_t end, char *arena)
@@ -62,7 +73,9 @@ constexpr int64_t checkedFence = INT64_MIN;
 /// which it calls for each lane of each access, an index into `accesses`; `lane` numbers the lanes in row-major order, and
 /// this one acts if the answer is 1. A negative `access` begins the execution of access -1 - `access` and writes to
 /// `coordinates` two numbers for each axis of its lanes, a and b: visit i of that axis goes to lane (a * i + b) mod extent.
-/// `checkedFence` stands for a fence.
+/// Behind the coordinates of a store there are the bits that it stores. `checkedFence` stands for a fence, `checkedWalk`
+/// for another iteration: number `lane` has the coordinate `coordinates[0]` from here on, or one that it has never had if it
+/// is not `active`.
 struct HostFunction {
   std::vector<CheckedAccess> accesses; ///< none unless checked
   std::unique_ptr<llvm::Module> module;

@@ -184,6 +184,11 @@ LogicalResult StoreOp::verify() {
                       getValue().getType());
 }
 
+LogicalResult RequireOp::verify() {
+  if (!elementType(getValue().getType()).isIndex()) return emitOpError("C8: value has type ") << getValue().getType();
+  return verifyAligned(*this, "validity", getValidity(), getValidAxes(), getValue().getType(), IntegerType::get(getContext(), 1));
+}
+
 LogicalResult ScatterReduceOp::verify() {
   Type element = elementType(getValue().getType());
   ::mlir::Block &body = getCombine().front();

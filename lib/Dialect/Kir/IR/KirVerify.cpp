@@ -96,13 +96,22 @@ LogicalResult KernelOp::verifyRegions() {
       return WalkResult::interrupt();
     };
     if (!isa_and_nonnull<KirDialect>(op->getDialect())) return refused("C7: only operations of the kir dialect stand in a kernel");
-    bool acts = isa<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, BufferOp, ParallelOp>(op);
+    bool acts = isa<WriteOp, ScatterReduceOp, AtomicOp, CompareExchangeOp, RequireOp, BufferOp, ParallelOp>(op);
     for (Operation *around = op->getParentOp(); acts && !isa<KernelOp>(around); around = around->getParentOp())
       if (!isa<ParallelOp, ForOp, WhileOp, IfOp>(around))
         return refused("C8: the regions of '" + around->getName().getStringRef() + "' have no effects");
     return WalkResult::advance();
   });
   return own.wasInterrupted() ? failure() : atoms.verify(getBody());
+}
+
+LogicalResult RequireOp::verify() {
+  Type type = getValue().getType();
+  if (!elementType(type).isIndex()) return emitOpError("C1: expected an index or a tensor of them, got ") << type;
+  if (Value valid = getValid())
+    if (valid.getType() != withElement(type, IntegerType::get(getContext(), 1)))
+      return emitOpError("C2: validity ") << valid.getType() << " does not have the shape of the value " << type;
+  return success();
 }
 
 LogicalResult IndicesOp::verify() {

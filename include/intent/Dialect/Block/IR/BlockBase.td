@@ -140,6 +140,19 @@ def Block_OverlapAttr : Block_Attr<"OverlapPermission", "overlap"> {
   let assemblyFormat = "`<` $lhs `,` $rhs `,` $permission `>`";
 }
 
+//===- checked code --------------------------------------------------------------------------------------===//
+
+def Block_WalkAttr : Block_Attr<"Walk", "walk"> {
+  let summary = "a loop of the author around an access, in checked code";
+  let description = [{
+    `#block.walk<7 unordered = true, [3, 4]>`: loop 7 of the kernel is an `I.parallel` over two domains, whose coordinates `block.walk` tells
+    for the numbers 3 and 4. An access lists the loops around it, outer to inner, in `block.walks`; those around the
+    making of a buffer that it touches are not among them.
+  }];
+  let parameters = (ins "int64_t":$loop, DefaultValuedParameter<"bool", "false">:$unordered, ArrayRefParameter<"int64_t">:$numbers);
+  let assemblyFormat = "`<` $loop (`unordered` `=` $unordered^)? `,` `[` $numbers `]` `>`";
+}
+
 //===- target ------------------------------------------------------------------------------------------===//
 
 def Block_TargetAttr : Block_Attr<"Target", "target"> {

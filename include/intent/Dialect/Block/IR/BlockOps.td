@@ -143,6 +143,22 @@ def Block_FenceOp : Block_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "orders this instance's accesses before it and after it, over all lanes; only in uniform control";
   let assemblyFormat = "attr-dict";
 }
+def Block_RequireOp : Block_Op<"require", [AllTypesMatch<["value", "low", "high"]>]> {
+  let summary = "in checked code: the active lanes of a value lie in [low, high), or the program has the author's error that `what` names";
+  let description = "Validity as in block.load. The largest index as `high` stands for no bound.";
+  let arguments = (ins Block_Value:$value, Block_Value:$low, Block_Value:$high, Variadic<Block_Value>:$validity, StrAttr:$what, ArrayAttr:$valid_axes);
+  let assemblyFormat = "$value `in` $low `to` $high $what `valid` `(` ($validity^)? `)` `valid_axes` $valid_axes attr-dict `:` type($value) `valid` custom<TypeTuple>(type($validity))";
+  let hasVerifier = 1;
+}
+def Block_WalkOp : Block_Op<"walk"> {
+  let summary = "in checked code: the instance is now at a position of one of the author's loops";
+  let description = [{
+    `block.walk 3 at %p`: accesses whose `block.walks` name number 3 belong to the iteration with that coordinate, until this
+    operation is executed again. Without a coordinate each execution begins another pass.
+  }];
+  let arguments = (ins I64Attr:$number, Optional<Index>:$position);
+  let assemblyFormat = "$number (`at` $position^)? attr-dict";
+}
 
 //===- element-wise values -----------------------------------------------------------------------------===//
 

@@ -60,6 +60,18 @@ def Kir_CheckExtentOp : Kir_Op<"check_extent"> {
   let arguments = (ins Kir_ExtentAttr:$lhs, Kir_ExtentAttr:$rhs, StrAttr:$message);
   let assemblyFormat = "$lhs `equals` $rhs $message attr-dict";
 }
+def Kir_RequireOp : Kir_Op<"require"> {
+  let summary = "in checked programs: what the author's call needs, each element of a value in [low, high)";
+  let description = [{
+    `kir.require %b in %begin to %behind "subregion begin" : index`, only where `request.options.check` asks for it. An effect
+    without memory: it is asked once for each element where this stands, under the control around it, and a message
+    names what the author wrote. With `valid` (i1 of the value's shape) lanes where it is false are not asked about. The largest
+    index as `high` stands for no bound.
+  }];
+  let arguments = (ins Kir_Value:$value, Index:$low, Index:$high, Optional<Kir_Value>:$valid, StrAttr:$what);
+  let assemblyFormat = "$value `in` $low `to` $high (`valid` $valid^ `:` type($valid))? $what attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
 def Kir_DomainOp : Kir_Op<"domain", [Pure]> {
   let summary = "the coordinates start, start + step, ... below stop";
   let arguments = (ins Index:$start, Index:$stop, Index:$step);
