@@ -51,8 +51,7 @@ FailureOr<Entity> Lowering::lowerHistogram(Call &call) {
   Value each = repeat(e.positions(bins), joint, {0}, at);
   // An index holds every bin, which a narrow dtype of the values may not.
   Value equal = e.compare(ComparePredicate::Eq, repeat(e.cast(*values, builder.getIndexType()), joint, behind, at), each);
-  if (!all)
-    equal = e.binary(BinaryKind::And, equal, repeat(broadcastTo(*valid, shape, at), joint, behind, at));
+  if (!all) equal = e.binary(BinaryKind::And, equal, repeat(broadcastTo(*valid, shape, at), joint, behind, at));
   Value ones = e.select(equal, e.constant(*dtype, 1), e.constant(*dtype, 0));
   if (shape.empty()) return Entity::ofValue(ones);
   return Entity::ofValue(e.sum(ones, behind));

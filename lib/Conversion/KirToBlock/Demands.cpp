@@ -394,7 +394,7 @@ const AxisSet &Facts::freeAxes(const Demand &demand) {
           merge(free, passClass(loop));
       for (AxisId id : privateAxes(read.getView()))
         merge(free, find(id));
-      for (Operation *loop : watched && isVolatile(read) ? loopsOver(read) : SmallVector<Operation *>())
+      for (Operation *loop : watched &&isVolatile(read) ? loopsOver(read) : SmallVector<Operation *>())
         if (isa<ParallelOp>(loop)) // each iteration reads for itself
           for (AxisId id : axesOf(loop))
             merge(free, find(id));

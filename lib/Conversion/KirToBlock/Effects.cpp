@@ -169,9 +169,9 @@ FailureOr<Operation *> Construction::exchangeCombined(kir::ScatterReduceOp op, V
     return real;
   };
   auto exchange = [&](Value expected, Value desired, ArrayRef<Real> valid) -> Value {
-    auto made = CompareExchangeOp::create(builder, loc, MemoryOrder::Relaxed, expected, desired, memoryOf(op.getView()),
-                                          valuesOf(at.coordinates), valuesOf(valid), alignment(at.coordinates, at.axes),
-                                          alignment(valid, at.axes));
+    auto made =
+        CompareExchangeOp::create(builder, loc, MemoryOrder::Relaxed, expected, desired, memoryOf(op.getView()), valuesOf(at.coordinates),
+                                  valuesOf(valid), alignment(at.coordinates, at.axes), alignment(valid, at.axes));
     placeIn(made, op);
     return made;
   };

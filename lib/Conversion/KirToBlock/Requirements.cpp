@@ -123,10 +123,11 @@ static void renameAtoms(Operation *loop, unsigned number) {
     if (auto fold = dyn_cast<RegionFoldOp>(op)) fold.setSliceAttr(fresh(fold.getSliceAttr()));
     if (auto scan = dyn_cast<RegionScanOp>(op)) scan.setSliceAttr(fresh(scan.getSliceAttr()));
   });
-  if (!names.empty()) replaceAtoms(loop, [&](StringRef atom) {
-    auto found = names.find(atom);
-    return found == names.end() ? atom : StringRef(found->second);
-  });
+  if (!names.empty())
+    replaceAtoms(loop, [&](StringRef atom) {
+      auto found = names.find(atom);
+      return found == names.end() ? atom : StringRef(found->second);
+    });
 }
 
 void requireApart(Facts &facts) {

@@ -62,8 +62,8 @@ static SmallVector<Value> scanOneLane(OpBuilder &builder, ScanOp op) {
   op.getCombine().cloneInto(&scan.getCombine(), mapping);
   SmallVector<Value> results;
   for (auto [result, running] : llvm::zip_equal(op.getResults(), scan.getResults()))
-    results.push_back(BroadcastOp::create(builder, location, cast<FragmentType>(result.getType()), running,
-                                          builder.getDenseI64ArrayAttr({axis})));
+    results.push_back(
+        BroadcastOp::create(builder, location, cast<FragmentType>(result.getType()), running, builder.getDenseI64ArrayAttr({axis})));
   return results;
 }
 
