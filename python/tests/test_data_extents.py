@@ -123,6 +123,13 @@ def buffers_of_parallel_points(c: I.In[I.i64, (2,)], x: I.In[I.i64, ("N",)], h: 
         h[r] = w[0] * 3 + w[3]
 
 
+@case
+def part_of_a_tensor(c: I.In[I.i64, (2,)], x: I.In[I.i64, ("N",)], h: I.InOut[I.i64, ("N",)]):
+    t = I.cumsum(x[:], axis=0, reverse=True) ^ 3
+    s = I.cumsum(t[I.domain(I.cast(c[0], I.index))], axis=0)
+    h[0] = I.reduce.sum(s * I.cumsum(s, axis=0, reverse=True), axis=0)
+
+
 def arguments(n, length=None):
     rng, length = np.random.default_rng(n), n - n // 4 if length is None else length
     return [np.array([length, length // 2]), rng.integers(0, 9, n), rng.integers(0, 9, n)]

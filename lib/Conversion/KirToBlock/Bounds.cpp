@@ -177,8 +177,8 @@ static std::optional<ExtentAttr> membersWithin(IndexContext &index, const Index 
   return size ? membersWithin(index, coordinate->operands[0], axis, extent * *size) : std::nullopt;
 }
 
-// To access an element outside its view is the author's error, so the members of an axis along which accesses move are no more
-// than the view has elements there.
+// To access an element outside its view or tensor is the author's error, so the members of an axis along which accesses move are
+// no more than there are elements.
 void Facts::findMembersInViews() {
   DenseMap<Attribute, AxisId> unsized; // an axis of each extent that the launch does not know
   for (AxisId id = 0; id < axes.size(); ++id)
@@ -186,8 +186,12 @@ void Facts::findMembersInViews() {
   if (unsized.empty()) return;
   kernel.walk([&](Operation *op) {
     auto read = dyn_cast<ReadOp>(op);
-    if (!(read && !read.getValid()) && (!isLeafEffect(op) || !viewOf(op))) return;
-    for (auto [item, extent] : llvm::zip_equal(indicesOf(op), shapeOf(viewOf(op).getType()))) {
+    auto extract = dyn_cast<ExtractOp>(op);
+    // A gather of a tensor selects what is valid of its elements.
+    if (extract && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<SelectOp>(user); })) return;
+    if (!extract && !(read && !read.getValid()) && (!isLeafEffect(op) || !viewOf(op))) return;
+    ValueRange items = extract ? ValueRange(extract.getIndices()) : indicesOf(op);
+    for (auto [item, extent] : llvm::zip_equal(items, shapeOf((extract ? extract.getSource() : viewOf(op)).getType()))) {
       if (!isLaunchVisible(extent)) continue;
       auto note = [&](ExtentAttr members, ExtentAttr bound) {
         if (!isLaunchVisible(members) && isLaunchVisible(bound)) inViews[members].push_back({bound, op});
