@@ -111,6 +111,26 @@ def summed_after_one(x: I.In[I.i64, ("N",)], a: I.InOut[I.i64, (3,)], h: I.InOut
 
 
 @case
+def on_both_sides(x: I.In[I.i64, ("N",)], a: I.InOut[I.i64, (3,)], h: I.InOut[I.i64, ("N",)]):
+    old = I.atomic.add(h, (I.indices(I.domain(x.shape[0])),), x[:])
+    if a[1] > 7:
+        old = old - x[:]
+    a[0] = I.reduce.sum(old, axis=0)
+
+
+@case
+def indexed_on_one_side(x: I.In[I.i64, ("N",)], a: I.InOut[I.i64, (3,)], h: I.InOut[I.i64, ("N",)]):
+    N, = x.shape
+    upper = I.domain(N)[N // 2:N]
+    old = I.atomic.add(h, (I.indices(I.domain(N)),), x[:])
+    if a[1] > 7:
+        old = old - x[:]
+    else:
+        a[2] = I.reduce.max(old[I.indices(upper)], axis=0)
+    a[0] = I.reduce.sum(old, axis=0)
+
+
+@case
 def a_sum_of_sums(x: I.In[I.i64, ("N",)], a: I.InOut[I.i64, (3,)], h: I.InOut[I.i64, ("N",)]):
     before = I.atomic.add(a, (0,), I.reduce.sum(x[:], axis=0))
     h[:] = x[:] + before

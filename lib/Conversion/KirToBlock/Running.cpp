@@ -373,14 +373,23 @@ SmallVector<std::pair<Real, ExprAttr>> Construction::instanceOf(const Demand &ow
 // Has a buffer keep the value in another formation, or what the loop, fold or region scan around it takes; false if none can.
 bool Construction::leaveInMemory(const Demand &own) {
   Operation *place = placeOf(own);
-  if (Carries::has(place) && canCarry(facts, place)) return facts.unheld.insert(place);
-  if (own.first.getDefiningOp() && canKeep(facts, own.first)) return facts.late.insert(own.first);
+  if (Carries::has(place) && canCarry(facts, place)) {
+    facts.unheld.insert(place);
+    return true;
+  }
+  if (own.first.getDefiningOp() && canKeep(facts, own.first)) {
+    facts.late.insert(own.first);
+    return true;
+  }
   bool any = false;
   for (Operation *scope = place; !isa<kir::KernelOp>(scope); scope = scope->getParentOp()) {
     auto fold = dyn_cast<kir::RegionFoldOp>(scope);
     auto scan = dyn_cast<kir::RegionScanOp>(scope);
     for (Value source : fold ? ValueRange(fold.getSources()) : scan ? ValueRange(scan.getSources()) : ValueRange())
-      if (Operation *op = source.getDefiningOp(); op && !isa<kir::ReadOp>(op) && canKeep(facts, source)) any |= facts.late.insert(source);
+      if (Operation *op = source.getDefiningOp(); op && !isa<kir::ReadOp>(op) && canKeep(facts, source)) {
+        facts.late.insert(source);
+        any = true;
+      }
   }
   return any;
 }
