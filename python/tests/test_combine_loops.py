@@ -49,7 +49,7 @@ def common_prefix(a, b):
 def product(a, b, modulus):
     """By doubling: no intermediate value beyond twice the modulus."""
     total = I.cast(0, I.i64)
-    for i in range(31):
+    for i in I.domain(40)[0:31]:
         if b >> I.cast(30 - i, I.i64) & 1 == 1:
             total = (2 * total + a) % modulus
         else:
@@ -85,10 +85,10 @@ def of_records(x: I.In[I.i64, ("M", "N")], rows: I.Out[I.i64, ("M",)], columns: 
 @case
 def with_operands(x: I.In[I.i64, ("M", "N")], rows: I.Out[I.i64, ("M",)], columns: I.Out[I.i64, ("N",)], cells: I.Out[I.i64, ("M", "N")]):
     M, N = x.shape
-    primes = I.cast(211 + 2 * I.indices(I.domain(M)), I.i64)
-    rows[:] = I.reduce(x[:, :], axis=1, identity=I.cast(1, I.i64), combine=product, combine_operands=(primes,))
+    moduli = I.cast(211 + 2 * I.indices(I.domain(M)), I.i64)
+    rows[:] = I.reduce(x[:, :], axis=1, identity=I.cast(1, I.i64), combine=product, combine_operands=(moduli,))
     columns[:] = I.reduce(x[:, :], axis=0, identity=I.cast(1, I.i64), combine=product, combine_operands=(I.cast(PRIME, I.i64),))
-    cells[:] = I.scan(x[:, :], axis=1, identity=I.cast(1, I.i64), combine=product, combine_operands=(primes,))
+    cells[:] = I.scan(x[:, :], axis=1, identity=I.cast(1, I.i64), combine=product, combine_operands=(moduli,))
 
 
 @intent.fn
