@@ -113,6 +113,24 @@ def in_folds(x: I.In[I.i64, ("M", "N")], rows: I.Out[I.i64, ("M",)], columns: I.
     cells[:] = x[:, :]
 
 
+@intent.fn
+def six_of_each(x):
+    return I.reduce.sum(x * I.scan(I.full(x.shape, 6, I.i64), axis=0, identity=I.cast(0, I.i64), combine=gcd), axis=0)
+
+
+@intent.fn
+def plus(a, b):
+    return a + b
+
+
+@case
+def of_equal_members(x: I.In[I.i64, ("M", "N")], rows: I.Out[I.i64, ("M",)], columns: I.Out[I.i64, ("N",)], cells: I.Out[I.i64, ("M", "N")]):
+    for r in I.parallel(I.domain(x.shape[0])):
+        rows[r] = I.region_fold(source=(x[r, :],), axis=0, summarize=six_of_each, combine=plus, identity=I.cast(0, I.i64))
+    columns[:] = 0
+    cells[:] = x[:, :]
+
+
 @case
 def of_carries(x: I.In[I.i64, ("M", "N")], rows: I.Out[I.i64, ("M",)], columns: I.Out[I.i64, ("N",)], cells: I.Out[I.i64, ("M", "N")]):
     N = x.shape[1]
@@ -161,6 +179,8 @@ def expected(name, x):
                 [[times(r[:k + 1], 211 + 2 * i) for k in range(N)] for i, r in enumerate(numbers)])
     if name == "in_folds":
         return [of(r) + N - 1 for r in numbers], [0] * N, x
+    if name == "of_equal_members":
+        return 6 * x.sum(axis=1), [0] * N, x
     if name == "of_carries":
         sums = np.cumsum(x, axis=0)
         return [of([int(v) for v in r]) for r in sums], sums[-1] if M else [0] * N, [prefix([int(v) for v in r]) for r in sums]

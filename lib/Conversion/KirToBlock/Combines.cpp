@@ -88,59 +88,32 @@ LogicalResult Construction::combineBlock(::mlir::Block &body, Combining &combini
 LogicalResult Construction::combineLoop(ArrayRef<Real> inits, Combining &combining,
                                         llvm::function_ref<FailureOr<Real>(ArrayRef<Real>)> goesOn,
                                         llvm::function_ref<FailureOr<Reals>(ArrayRef<Real>)> next, Reals &results, Location loc) {
-  Scope *home = current, *outer = innermost;
   std::optional<Real> around = combining.active;
-  Reals all(inits);
+  Reals all(inits), carried;
   all.push_back(*around);
   for (auto &value : combining.values)
     all.push_back(value.second);
   SmallVector<AxisId, 4> axes = unite(all);
-  SmallVector<Value> starts;
+  auto spread = [&](Value value) { return over(value, axes); };
+  SmallVector<Value> carries;
   for (const Real &init : inits)
-    starts.push_back(align(init, axes, loc));
-  starts.push_back(align(*around, axes, loc));
-  SmallVector<Type> types = llvm::map_to_vector(starts, [](Value v) { return v.getType(); });
-  auto loop = scf::WhileOp::create(builder, loc, types, starts);
-  auto spread = [&](Value value) {
-    Real real;
-    real.value = value;
-    real.axes = axes;
-    return real;
+    carries.push_back(align(init, axes, loc));
+  auto enter = [&](ArrayRef<Value> values, const Real &active) {
+    carried = llvm::map_to_vector<4>(values, spread);
+    combining.active = active;
   };
-  auto enter = [&](Region &region) {
-    ::mlir::Block *block = builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), loc));
-    addScope(block, loop);
-    Reals carried = llvm::map_to_vector<4>(block->getArguments(), [&](Value v) { return spread(v); });
-    combining.active = carried.pop_back_val();
-    return carried;
+  auto step = [&](ArrayRef<Value> before) -> FailureOr<SmallVector<Value>> {
+    Real active = *combining.active;
+    FailureOr<Reals> values = next(carried);
+    if (failed(values)) return failure();
+    SmallVector<Value> after;
+    for (auto [value, old] : llvm::zip_equal(*values, before))
+      after.push_back(align(axes.empty() ? value : select(active, value, spread(old), loc), axes, loc));
+    return after;
   };
-  auto leave = [&] {
-    current = home;
-    innermost = outer;
-    setInsertionPoint();
-  };
-  Reals carried = enter(loop.getBefore());
-  FailureOr<Real> condition = goesOn(carried);
-  if (failed(condition)) return failure();
-  Real active = spread(align(binary(BinaryKind::And, *combining.active, *condition, loc), axes, loc));
-  SmallVector<Value> passed = valuesOf(carried);
-  passed.push_back(active.value);
-  Value any = overLanes(BinaryKind::Or, active, loc).value;
-  scf::ConditionOp::create(builder, loc, any, passed);
-  leave();
-  carried = enter(loop.getAfter());
-  active = *combining.active;
-  FailureOr<Reals> values = next(carried);
-  if (failed(values)) return failure();
-  SmallVector<Value> yields;
-  for (auto [value, old] : llvm::zip_equal(*values, carried))
-    yields.push_back(align(axes.empty() ? value : select(active, value, old, loc), axes, loc));
-  yields.push_back(active.value);
-  scf::YieldOp::create(builder, loc, yields);
-  leave();
+  if (failed(whileAny(carries, spread(align(*around, axes, loc)), loc, enter, [&] { return goesOn(carried); }, step))) return failure();
   combining.active = around;
-  for (Value value : loop.getResults().drop_back())
-    results.push_back(spread(value));
+  results = llvm::map_to_vector<4>(carries, spread);
   return success();
 }
 
@@ -228,13 +201,11 @@ FailureOr<Construction::Reals> Construction::combineLanes(Region &region, ArrayR
                                                           const Captured &captured, LaneOrder order, Location loc) {
   Scope *home = current, *outer = innermost;
   bool scan = order != LaneOrder::Any, descending = order == LaneOrder::Descending;
-  SmallVector<AxisId, 4> axes = unite(values), kept(axes);
+  SmallVector<AxisId, 4> axes = unite(values, id), kept(axes);
   llvm::erase(kept, id);
   Value count = ParamOp::create(builder, loc, builder.getIndexType(), lookup(id)->lanes);
   Value zero = indexConstant(0, loc).value, one = indexConstant(1, loc).value;
-  Real lanes;
-  lanes.axes = {id};
-  lanes.value = LanesOp::create(builder, loc, fragmentOrScalar(builder.getIndexType(), extents({id})), zero, one);
+  Real lanes = over(LanesOp::create(builder, loc, fragmentOrScalar(builder.getIndexType(), extents({id})), zero, one), {id});
   SmallVector<Value> carries;
   for (const Real &identity : identities)
     carries.push_back(align(identity, kept, loc));
@@ -246,16 +217,10 @@ FailureOr<Construction::Reals> Construction::combineLanes(Region &region, ArrayR
   if (!body->empty()) body->back().erase();
   Scope *scope = addScope(body, loop);
   Real lane = scalar(loop.getInductionVar());
-  if (descending) lane = binary(BinaryKind::Sub, scalar(binary(BinaryKind::Sub, scalar(count), scalar(one), loc).value), lane, loc);
-  auto spread = [](Value value, ArrayRef<AxisId> axes) {
-    Real real;
-    real.value = value;
-    real.axes.assign(axes.begin(), axes.end());
-    return real;
-  };
+  if (descending) lane = binary(BinaryKind::Sub, binary(BinaryKind::Sub, scalar(count), scalar(one), loc), lane, loc);
   Reals arguments;
   for (Value argument : loop.getRegionIterArgs().take_front(identities.size()))
-    arguments.push_back(spread(argument, kept));
+    arguments.push_back(over(argument, kept));
   for (const Real &value : values)
     arguments.push_back(picked(value, id, lane.value, loc));
   FailureOr<Reals> combined = combine(region, arguments, captured);
@@ -266,7 +231,7 @@ FailureOr<Construction::Reals> Construction::combineLanes(Region &region, ArrayR
   if (scan) {
     Real here = compare(ComparePredicate::Eq, lanes, lane, loc);
     for (auto [real, before] : llvm::zip_equal(*combined, loop.getRegionIterArgs().drop_front(identities.size())))
-      yields.push_back(align(select(here, real, spread(before, axes), loc), axes, loc));
+      yields.push_back(align(select(here, real, over(before, axes), loc), axes, loc));
   }
   close(scope, yields, loc);
   current = home;
@@ -274,7 +239,7 @@ FailureOr<Construction::Reals> Construction::combineLanes(Region &region, ArrayR
   setInsertionPoint();
   Reals results;
   for (Value value : ArrayRef(yields).drop_front(scan ? identities.size() : 0))
-    results.push_back(spread(value, scan ? axes : kept));
+    results.push_back(over(value, scan ? axes : kept));
   return results;
 }
 

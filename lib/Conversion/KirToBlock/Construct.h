@@ -3,6 +3,7 @@
 #define INTENT_LIB_CONVERSION_KIRTOBLOCK_CONSTRUCT_H
 
 #include "Covers.h"
+#include "Narrow.h"
 
 namespace intent::conversion {
 
@@ -20,6 +21,13 @@ struct Real {
 inline Real scalar(mlir::Value value) {
   Real real;
   real.value = value;
+  return real;
+}
+
+/// A value over axes.
+inline Real over(mlir::Value value, llvm::ArrayRef<AxisId> axes) {
+  Real real = scalar(value);
+  real.axes.assign(axes.begin(), axes.end());
   return real;
 }
 
@@ -113,7 +121,8 @@ private:
   std::optional<Real> validity(AxisId id, mlir::Location loc);
   /// The lanes for which the chunk at hand has members; none where it is the same for all.
   std::optional<Real> reached(AxisId id, mlir::Location loc);
-  llvm::SmallVector<AxisId, 4> unite(llvm::ArrayRef<Real> reals);
+  /// The axes of all, in the group's order, and one more.
+  llvm::SmallVector<AxisId, 4> unite(llvm::ArrayRef<Real> reals, std::optional<AxisId> with = {});
   mlir::Value align(const Real &real, llvm::ArrayRef<AxisId> axes, mlir::Location loc);
   llvm::SmallVector<block::ExprAttr> extents(llvm::ArrayRef<AxisId> axes);
   mlir::ArrayAttr alignment(llvm::ArrayRef<Real> reals, llvm::ArrayRef<AxisId> axes);
@@ -251,8 +260,13 @@ private:
   mlir::LogicalResult runLoop(mlir::Operation *op, Effect *effect);
   mlir::LogicalResult runWhile(kir::WhileOp op, Effect *effect, llvm::ArrayRef<llvm::SmallVector<AxisId, 4>> lanes,
                                llvm::SmallVectorImpl<mlir::Value> &carries,
-                               llvm::function_ref<void(Scope *, llvm::ArrayRef<mlir::Value>)> bind,
-                               llvm::SmallVectorImpl<mlir::Value> &results);
+                               llvm::function_ref<void(Scope *, llvm::ArrayRef<mlir::Value>)> bind);
+  /// Loops while any lane is active; what is carried becomes the results. `enter` is told what a region is given and which lanes
+  /// are active there, `goesOn` says which stay so, `next` gives what is carried on.
+  mlir::LogicalResult whileAny(llvm::SmallVectorImpl<mlir::Value> &carries, const Real &active, mlir::Location loc,
+                               llvm::function_ref<void(llvm::ArrayRef<mlir::Value>, const Real &)> enter,
+                               llvm::function_ref<mlir::FailureOr<Real>()> goesOn,
+                               llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(llvm::ArrayRef<mlir::Value>)> next);
   llvm::SmallVector<llvm::SmallVector<AxisId, 4>> carryLanes(mlir::Operation *loop);
   /// The lanes for which the loops around are still running: all loops, or those that stand around an operation of the kernel.
   std::optional<Real> activity(mlir::Operation *inside = nullptr);
@@ -304,7 +318,7 @@ private:
   mlir::LogicalResult storeAll(llvm::ArrayRef<Effect *> batch, llvm::ArrayRef<AxisId> unbound);
   llvm::SmallVector<AxisId> unboundAxes(Effect *effect);
   mlir::LogicalResult bindProgram(mlir::Value linear);
-  bool walksLonger(AxisId id);
+  bool walksLonger(AxisId id, llvm::ArrayRef<Bound> bounds);
   mlir::LogicalResult bindRagged(const Real &tile);
   mlir::Value sumUpTo(const Real &value, mlir::Location loc);
   mlir::ArrayAttr recordedCovers();

@@ -163,11 +163,7 @@ FailureOr<Operation *> Construction::exchangeCombined(kir::ScatterReduceOp op, V
   Location loc = op.getLoc();
   FailureOr<Captured> captured = capturedBy(op.getCombine(), {}, {});
   if (failed(captured)) return failure();
-  auto whole = [&](Value v) {
-    Real real = scalar(v);
-    real.axes = at.axes;
-    return real;
-  };
+  auto whole = [&](Value v) { return over(v, at.axes); };
   auto exchange = [&](Value expected, Value desired, ArrayRef<Real> valid) -> Value {
     auto made =
         CompareExchangeOp::create(builder, loc, MemoryOrder::Relaxed, expected, desired, memoryOf(op.getView()), valuesOf(at.coordinates),
@@ -237,10 +233,7 @@ LogicalResult Construction::performAtomic(Effect *effect) {
   };
   auto know = [&](Value result, Value value) {
     Demand demand(result, place);
-    Real real;
-    real.value = value;
-    real.axes = at->axes;
-    scopeOf(facts.freeAxes(demand))->memo[demand] = real;
+    scopeOf(facts.freeAxes(demand))->memo[demand] = over(value, at->axes);
   };
   if (auto exchange = dyn_cast<kir::CompareExchangeOp>(op)) {
     Value expected = align((*values)[0], at->axes, loc), desired = align((*values)[1], at->axes, loc);

@@ -333,12 +333,7 @@ FailureOr<Real> Construction::finished(const Demand &demand) {
     if (failed(part)) return failure();
     parts.push_back(*part);
   }
-  auto carried = [&](unsigned i) {
-    Real real;
-    real.value = loop.getRegionIterArg(i);
-    real.axes = kept;
-    return real;
-  };
+  auto carried = [&](unsigned i) { return over(loop.getRegionIterArg(i), kept); };
   Reals combined;
   if (auto reduce = dyn_cast<kir::ReduceOp>(op)) {
     FailureOr<Captured> captured = capturedBy(reduce.getCombine(), reduce.getCaptures(), demand.second);
@@ -367,12 +362,8 @@ FailureOr<Real> Construction::finished(const Demand &demand) {
   current = home;
   innermost = outer;
   setInsertionPoint();
-  for (auto [result, value] : llvm::zip_equal(op->getResults(), yields)) {
-    Real real;
-    real.value = value;
-    real.axes = kept;
-    current->memo[{result, demand.second}] = real;
-  }
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), yields))
+    current->memo[{result, demand.second}] = over(value, kept);
   return current->memo.at(demand);
 }
 

@@ -1,7 +1,6 @@
 // Loops: their scopes; what ordered loops of the author and folds carry, over which lanes, and how long they run.
 #include "Construct.h"
 
-#include "Narrow.h"
 #include "Snapshots.h"
 
 using namespace mlir;
@@ -322,11 +321,8 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
   auto bind = [&](Scope *scope, ArrayRef<Value> values) {
     for (unsigned i = 0; i < values.size(); ++i) {
       Value value = values[i];
-      Real real;
-      real.value = value;
-      real.axes = lanes[i];
       value.setLoc(loop.argument(i).getLoc());
-      scope->memo[{loop.argument(i), facts.carryCoordinates(op, i)}] = real;
+      scope->memo[{loop.argument(i), facts.carryCoordinates(op, i)}] = over(value, lanes[i]);
     }
   };
   auto leave = [&] {
@@ -334,10 +330,8 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
     innermost = outer;
     setInsertionPoint();
   };
-  SmallVector<Value> results;
   if (auto repeat = dyn_cast<WhileOp>(op)) {
-    if (failed(runWhile(repeat, effect, lanes, carries, bind, results))) return failure();
-    leave();
+    if (failed(runWhile(repeat, effect, lanes, carries, bind))) return failure();
   } else {
     Range range;
     if (auto fold = dyn_cast<kir::RegionFoldOp>(op)) {
@@ -374,21 +368,59 @@ LogicalResult Construction::runLoop(Operation *op, Effect *effect) {
       range.first = range.full;
     }
     if (failed(walk(range, /*unmasked=*/false))) return failure();
-    results = carries;
   }
-  for (auto [i, value] : llvm::enumerate(results)) {
-    Real real;
-    real.value = value;
-    real.axes = lanes[i];
-    home->memo[{loop.result(i), facts.carryCoordinates(op, i)}] = real;
-  }
+  for (auto [i, value] : llvm::enumerate(carries))
+    home->memo[{loop.result(i), facts.carryCoordinates(op, i)}] = over(value, lanes[i]);
   return success();
 }
 
-// Runs while any lane does. A lane takes part while its condition has held so far, the `if`s around the loop included;
-// padding takes no part.
+// A lane is active while its condition has held so far.
+LogicalResult Construction::whileAny(SmallVectorImpl<Value> &carries, const Real &active, Location loc,
+                                     llvm::function_ref<void(ArrayRef<Value>, const Real &)> enter,
+                                     llvm::function_ref<FailureOr<Real>()> goesOn,
+                                     llvm::function_ref<FailureOr<SmallVector<Value>>(ArrayRef<Value>)> next) {
+  Scope *home = current, *outer = innermost;
+  carries.push_back(active.value);
+  SmallVector<Type> types = llvm::map_to_vector(carries, [](Value v) { return v.getType(); });
+  auto loop = scf::WhileOp::create(builder, loc, types, carries);
+  SmallVector<Value> own; // what a region is given
+  Real still = active;
+  auto begin = [&](Region &region) {
+    ::mlir::Block *block = builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), loc));
+    addScope(block, loop);
+    own.assign(block->getArguments().begin(), block->getArguments().end());
+    still.value = own.pop_back_val();
+    enter(own, still);
+    return block;
+  };
+  auto leave = [&] {
+    current = home;
+    innermost = outer;
+    setInsertionPoint();
+  };
+  ::mlir::Block *before = begin(loop.getBefore());
+  FailureOr<Real> condition = goesOn();
+  if (failed(condition)) return failure();
+  Real stays = over(align(binary(BinaryKind::And, still, *condition, loc), active.axes, loc), active.axes);
+  own.push_back(stays.value);
+  Value any = overLanes(BinaryKind::Or, stays, loc).value;
+  builder.setInsertionPointToEnd(before);
+  scf::ConditionOp::create(builder, loc, any, own);
+  leave();
+  ::mlir::Block *body = begin(loop.getAfter());
+  FailureOr<SmallVector<Value>> values = next(own);
+  if (failed(values)) return failure();
+  values->push_back(still.value);
+  builder.setInsertionPointToEnd(body);
+  scf::YieldOp::create(builder, loc, *values);
+  leave();
+  carries.assign(loop.getResults().begin(), std::prev(loop.getResults().end()));
+  return success();
+}
+
+// The `if`s around the loop are part of its condition; padding takes no part.
 LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallVector<AxisId, 4>> lanes, SmallVectorImpl<Value> &carries,
-                                     llvm::function_ref<void(Scope *, ArrayRef<Value>)> bind, SmallVectorImpl<Value> &results) {
+                                     llvm::function_ref<void(Scope *, ArrayRef<Value>)> bind) {
   Location loc = op.getLoc();
   FailureOr<Real> start = conjunction(conditionsAround(op), loc);
   if (failed(start)) return failure();
@@ -400,55 +432,27 @@ LogicalResult Construction::runWhile(WhileOp op, Effect *effect, ArrayRef<SmallV
     if (std::optional<Real> valid = validity(id, loc)) active = binary(BinaryKind::And, active, *valid, loc);
   active.value = align(active, axes, loc);
   active.axes = axes;
-  SmallVector<Value> inits(carries.begin(), carries.end());
-  inits.push_back(active.value);
-  SmallVector<Type> types = llvm::map_to_vector(inits, [](Value v) { return v.getType(); });
-  auto loop = scf::WhileOp::create(builder, loc, types, inits);
-  Scope *home = current;
   AxisId passes = facts.passClass(op);
-  auto enter = [&](Region &region) {
-    ::mlir::Block *block = builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), loc));
-    Scope *scope = addScope(block, loop);
-    scope->bindings[passes] = {};
-    scope->active = active;
-    scope->loop = op;
-    scope->active->value = block->getArguments().back();
-    bind(scope, SmallVector<Value>(block->getArguments().drop_back()));
-    return scope;
-  };
-  auto leave = [&] {
-    current = innermost = home;
-    setInsertionPoint();
-  };
   SmallVector<Effect *> conditionEffects, bodyEffects;
   if (effect)
     for (Effect *child : effect->children)
       (child->inCondition ? conditionEffects : bodyEffects).push_back(child);
-  Scope *before = enter(loop.getBefore());
-  if (facts.watched) WalkOp::create(builder, loc, passes, Value());
-  if (failed(emit(conditionEffects, Demand(conditionValue, Coordinates())))) return failure();
-  FailureOr<Real> condition = realise({conditionValue, {}});
-  if (failed(condition)) return failure();
-  Real goesOn = binary(BinaryKind::And, *before->active, *condition, loc);
-  goesOn.value = align(goesOn, axes, loc);
-  goesOn.axes = axes;
-  SmallVector<Value> passed(before->block->getArguments().drop_back());
-  passed.push_back(goesOn.value);
-  Value any = overLanes(BinaryKind::Or, goesOn, loc).value;
-  builder.setInsertionPointToEnd(before->block);
-  scf::ConditionOp::create(builder, loc, any, passed);
-  leave();
-  Scope *body = enter(loop.getAfter());
-  if (failed(emit(bodyEffects, pendingOf(facts, op)))) return failure();
-  SmallVector<Value> old(body->block->getArguments().drop_back());
-  FailureOr<SmallVector<Value>> next = nextValues(op, lanes, body->active, old);
-  if (failed(next)) return failure();
-  next->push_back(body->active->value);
-  builder.setInsertionPointToEnd(body->block);
-  scf::YieldOp::create(builder, loc, *next);
-  leave();
-  results.assign(loop.getResults().begin(), std::prev(loop.getResults().end()));
-  return success();
+  auto enter = [&](ArrayRef<Value> values, const Real &still) {
+    current->bindings[passes] = {};
+    current->active = still;
+    current->loop = op;
+    bind(current, values);
+  };
+  auto goesOn = [&]() -> FailureOr<Real> {
+    if (facts.watched) WalkOp::create(builder, loc, passes, Value());
+    if (failed(emit(conditionEffects, Demand(conditionValue, Coordinates())))) return failure();
+    return realise({conditionValue, {}});
+  };
+  auto next = [&](ArrayRef<Value> before) -> FailureOr<SmallVector<Value>> {
+    if (failed(emit(bodyEffects, pendingOf(facts, op)))) return failure();
+    return nextValues(op, lanes, current->active, before);
+  };
+  return whileAny(carries, active, loc, enter, goesOn, next);
 }
 
 } // namespace intent::conversion

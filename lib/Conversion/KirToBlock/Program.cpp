@@ -2,7 +2,6 @@
 #include "Construct.h"
 
 #include "Groups.h"
-#include "Narrow.h"
 
 using namespace mlir;
 using namespace intent::block;
@@ -30,7 +29,7 @@ Location Construction::named(AxisId id, StringRef suffix, Location loc) {
 
 // True if what an instance walks is longer for later members of a program axis: a fold that ends with them, a loop as long as
 // their position.
-bool Construction::walksLonger(AxisId id) {
+bool Construction::walksLonger(AxisId id, ArrayRef<Bound> bounds) {
   auto grows = [&](const Index *index) { return facts.index.coefficientOf(index, id).value_or(0) > 0; };
   bool longer = false;
   for (AxisId other : group.order) {
@@ -39,12 +38,10 @@ bool Construction::walksLonger(AxisId id) {
     Value length = atoms.size() == 1 ? facts.atomValue(atoms[0]) : Value();
     longer |= group.covers.at(other).loop && length && grows(facts.indexOf(length));
   }
-  for (const Demand &demand : needed.order)
-    if (auto fold = demand.first.getDefiningOp<kir::RegionFoldOp>())
-      for (const Bound &bound : boundsOf(facts, fold, needed)) {
-        if (!bound.upper && grows(bound.limit)) return false; // it starts later, too
-        longer |= bound.upper && grows(bound.limit);
-      }
+  for (const Bound &bound : bounds) {
+    if (!bound.upper && grows(bound.limit)) return false; // it starts later, too
+    longer |= bound.upper && grows(bound.limit);
+  }
   return longer;
 }
 
@@ -112,10 +109,16 @@ LogicalResult Construction::bindProgram(Value linear) {
         binary(BinaryKind::Add, first, binary(BinaryKind::Mod, within, size, loc), named(group.programAxes[count - 2], "_tile", loc));
     tiles[count - 1] = binary(BinaryKind::FloorDiv, within, size, named(group.programAxes[count - 1], "_tile", loc));
   }
+  llvm::SetVector<Operation *> folds;
+  for (const Demand &demand : needed.order)
+    if (auto fold = demand.first.getDefiningOp<kir::RegionFoldOp>()) folds.insert(fold);
+  SmallVector<Bound> bounds;
+  for (Operation *fold : folds)
+    llvm::append_range(bounds, boundsOf(facts, cast<kir::RegionFoldOp>(fold), needed));
   for (size_t i = outer; i-- > 0;) {
     AxisId id = group.programAxes[i];
     bool lanes = static_cast<bool>(group.covers.at(id).lanes), ragged = group.ragged && id == group.ragged->members;
-    bool descending = id != group.split && !ragged && walksLonger(id);
+    bool descending = id != group.split && !ragged && walksLonger(id, bounds);
     Location at = named(id, lanes ? "_tile" : "", loc);
     tiles[i] = i == 0 ? rest : binary(BinaryKind::Mod, rest, sizes[i], descending ? loc : at);
     if (i != 0) rest = binary(BinaryKind::FloorDiv, rest, sizes[i], loc);

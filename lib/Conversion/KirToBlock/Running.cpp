@@ -202,9 +202,7 @@ FailureOr<Real> Construction::runningScan(const Demand &demand) {
     if (failed(prefixes)) return failure();
     results = *prefixes;
   } else if (lanes) {
-    SmallVector<AxisId, 4> axes = unite(*members);
-    if (!llvm::is_contained(axes, id)) axes.push_back(id);
-    llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+    SmallVector<AxisId, 4> axes = unite(*members, id);
     SmallVector<Value> operands, neutral;
     SmallVector<Type> types;
     for (auto [member, identity] : llvm::zip_equal(*members, *identities)) {
@@ -215,11 +213,8 @@ FailureOr<Real> Construction::runningScan(const Demand &demand) {
     auto fragment =
         block::ScanOp::create(builder, loc, types, operands, neutral, uint64_t(llvm::find(axes, id) - axes.begin()), scan.getReverse());
     if (failed(fillCombine(fragment.getCombine(), scan.getCombine(), *identities, *captured, loc))) return failure();
-    for (auto [result, value] : llvm::zip_equal(results, fragment.getResults())) {
-      result = Real();
-      result.value = value;
-      result.axes = axes;
-    }
+    for (auto [result, value] : llvm::zip_equal(results, fragment.getResults()))
+      result = over(value, axes);
   }
   if (carried) {
     Reals arguments(carried->before);

@@ -32,9 +32,7 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
     value = *whole;
   }
   if (holdsLoops(op.getCombine())) return combineLanes(op.getCombine(), values, identities, id, captured, LaneOrder::Any, loc);
-  SmallVector<AxisId, 4> axes = unite(values);
-  if (!llvm::is_contained(axes, id)) axes.push_back(id);
-  llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+  SmallVector<AxisId, 4> axes = unite(values, id);
   SmallVector<Value> operands, neutral;
   SmallVector<Type> results;
   SmallVector<AxisId, 4> kept(axes);
@@ -47,12 +45,8 @@ FailureOr<Construction::Reals> Construction::reduceLanes(kir::ReduceOp op, Reals
   auto reduce = ReduceOp::create(builder, loc, results, operands, neutral, uint64_t(llvm::find(axes, id) - axes.begin()));
   if (failed(fillCombine(reduce.getCombine(), op.getCombine(), identities, captured, loc))) return failure();
   Reals reals;
-  for (Value value : reduce.getResults()) {
-    Real real;
-    real.value = value;
-    real.axes = kept;
-    reals.push_back(real);
-  }
+  for (Value value : reduce.getResults())
+    reals.push_back(over(value, kept));
   return reals;
 }
 
@@ -145,10 +139,7 @@ Real Construction::sumLanes(Real value, AxisId id, Location loc) {
   auto reduce = ReduceOp::create(builder, loc, TypeRange{fragmentOrScalar(element, extents(axes))}, ValueRange{value.value},
                                  ValueRange{zero.value}, axis);
   fillCombine(reduce.getCombine(), BinaryKind::Add, element, loc);
-  Real result;
-  result.value = reduce.getResult(0);
-  result.axes = axes;
-  return result;
+  return over(reduce.getResult(0), axes);
 }
 
 FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, const Real &accumulator) {
@@ -206,9 +197,7 @@ FailureOr<Real> Construction::multiply(kir::ContractOp op, Real lhs, Real rhs, c
   Real product = binary(BinaryKind::Mul, lhs, rhs, loc);
   for (AxisId k : lanes) {
     if (!llvm::is_contained(product.axes, k)) {
-      SmallVector<AxisId, 4> axes(product.axes);
-      axes.push_back(k);
-      llvm::sort(axes, [&](AxisId a, AxisId b) { return group.rank(a) < group.rank(b); });
+      SmallVector<AxisId, 4> axes = unite({product}, k);
       FailureOr<Real> inside = masked(product, zeroOf(product), k, loc);
       if (failed(inside)) return failure();
       product.value = align(*inside, axes, loc);
@@ -239,11 +228,8 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
       if (failed(neutral)) return failure();
       SmallVector<AxisId, 4> lanes = laneAxes(facts.freeAxes(demand));
       for (const Real &identity : *neutral) {
-        Real real;
-        real.axes = lanes;
-        real.value = align(identity, lanes, loc);
-        start.push_back(real);
-        carries.push_back(real.value);
+        start.push_back(over(align(identity, lanes, loc), lanes));
+        carries.push_back(start.back().value);
       }
     }
     accumulators.push_back(start);
@@ -289,10 +275,7 @@ LogicalResult Construction::traverse(ArrayRef<Demand> reductions, ArrayRef<AxisI
   size_t next = 0;
   for (auto [demand, result, start] : llvm::zip_equal(reductions, results, accumulators))
     for (auto [i, value] : llvm::enumerate(demand.first.getDefiningOp()->getResults())) {
-      Real known;
-      known.axes = opened.empty() ? result[i].axes : start[i].axes;
-      known.value = opened.empty() ? result[i].value : yields[next++];
-      home->memo[{value, demand.second}] = known;
+      home->memo[{value, demand.second}] = opened.empty() ? over(result[i].value, result[i].axes) : over(yields[next++], start[i].axes);
     }
   return success();
 }

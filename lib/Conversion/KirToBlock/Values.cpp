@@ -74,8 +74,9 @@ SmallVector<ExprAttr> Construction::extents(ArrayRef<AxisId> axes) {
   return result;
 }
 
-SmallVector<AxisId, 4> Construction::unite(ArrayRef<Real> reals) {
+SmallVector<AxisId, 4> Construction::unite(ArrayRef<Real> reals, std::optional<AxisId> with) {
   SmallVector<AxisId, 4> axes;
+  if (with) axes.push_back(*with);
   for (const Real &real : reals)
     for (AxisId id : real.axes)
       if (!llvm::is_contained(axes, id)) axes.push_back(id);
