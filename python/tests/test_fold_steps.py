@@ -59,31 +59,21 @@ def join_squares(a, b):
     return I.record(top=top, mass=a.mass * x * x + b.mass * y * y, mix=a.mix * x + b.mix * y)
 
 
-@intent.kernel
-def exponentials(s: I.In[I.f32, ("M", "N")], v: I.In[I.f32, ("N", "D")], y: I.Out[I.f32, ("M", "D")], mass: I.Out[I.f32, ("M",)]):
-    for r in I.parallel(I.domain(s.shape[0])):
-        f = I.region_fold(source=(s[r, :], v[:, :]), axis=0, summarize=summary, combine=join,
-                          identity=I.record(top=I.cast(-I.inf, I.f32), mass=I.cast(0.0, I.f32), mix=I.zeros((v.shape[1],), I.f32)))
-        y[r, :] = f.mix
-        mass[r] = f.mass
+def folding(summarize, combine, least):
+    @intent.kernel
+    def weigh(s: I.In[I.f32, ("M", "N")], v: I.In[I.f32, ("N", "D")], y: I.Out[I.f32, ("M", "D")], mass: I.Out[I.f32, ("M",)]):
+        for r in I.parallel(I.domain(s.shape[0])):
+            f = I.region_fold(source=(s[r, :], v[:, :]), axis=0, summarize=summarize, combine=combine,
+                              identity=I.record(top=I.cast(least, I.f32), mass=I.cast(0.0, I.f32), mix=I.zeros((v.shape[1],), I.f32)))
+            y[r, :] = f.mix
+            mass[r] = f.mass
+
+    return weigh
 
 
-@intent.kernel
-def powers(s: I.In[I.f32, ("M", "N")], v: I.In[I.f32, ("N", "D")], y: I.Out[I.f32, ("M", "D")], mass: I.Out[I.f32, ("M",)]):
-    for r in I.parallel(I.domain(s.shape[0])):
-        f = I.region_fold(source=(s[r, :], v[:, :]), axis=0, summarize=summary_of_powers, combine=join_powers,
-                          identity=I.record(top=I.cast(-1e30, I.f32), mass=I.cast(0.0, I.f32), mix=I.zeros((v.shape[1],), I.f32)))
-        y[r, :] = f.mix
-        mass[r] = f.mass
-
-
-@intent.kernel
-def squares(s: I.In[I.f32, ("M", "N")], v: I.In[I.f32, ("N", "D")], y: I.Out[I.f32, ("M", "D")], mass: I.Out[I.f32, ("M",)]):
-    for r in I.parallel(I.domain(s.shape[0])):
-        f = I.region_fold(source=(s[r, :], v[:, :]), axis=0, summarize=summary_with_squares, combine=join_squares,
-                          identity=I.record(top=I.cast(-I.inf, I.f32), mass=I.cast(0.0, I.f32), mix=I.zeros((v.shape[1],), I.f32)))
-        y[r, :] = f.mix
-        mass[r] = f.mass
+exponentials = folding(summary, join, -np.inf)
+powers = folding(summary_of_powers, join_powers, -1e30)
+squares = folding(summary_with_squares, join_squares, -np.inf)
 
 
 def expected(kernel, s, v):
@@ -107,7 +97,7 @@ def scores(kernel, M, N):
 
 
 @pytest.mark.parametrize("target", ["host", "host{serial_elements=65536, warp_size=32}"])
-@pytest.mark.parametrize("kernel", [exponentials, powers, squares], ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize("kernel", [exponentials, powers, squares], ids=["exponentials", "powers", "squares"])
 def test_values(kernel, target):
     for M, N in ((1, 1), (7, 13), (16, 257), (70, 1000)) + (((3, 0),) if kernel is exponentials else ()):
         s, v = scores(kernel, M, N)

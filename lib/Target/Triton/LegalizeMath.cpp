@@ -23,11 +23,8 @@ static bool isByte(Type type) { return isa<FloatType>(type) && type.getIntOrFloa
 
 /// The f8 constant that a value is in every lane.
 static std::optional<APFloat> byteConstant(Value value) {
-  if (!isByte(elementType(value.getType()))) return std::nullopt;
-  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getValue();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant ? std::optional(cast<FloatAttr>(constant.getValue()).getValue()) : std::nullopt;
+  auto constant = isByte(elementType(value.getType())) ? dyn_cast_or_null<FloatAttr>(constantEverywhere(value)) : FloatAttr();
+  return constant ? std::optional(constant.getValue()) : std::nullopt;
 }
 
 namespace {
@@ -127,34 +124,30 @@ void MathLegalizer::unary(UnaryOp op) {
   }
 }
 
+/// What a value that a loop carries or gives is at first; null for others.
+static Value startOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  unsigned number = argument ? argument.getArgNumber() : cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (!argument) return loop.getInits()[number];
+    return number ? loop.getInits()[number - 1] : Value(); // its coordinate
+  }
+  auto loop = dyn_cast<scf::WhileOp>(op);
+  if (!loop) return {};
+  return argument && argument.getOwner() == loop.getBeforeBody() ? loop.getInits()[number] : loop.getConditionOp().getArgs()[number];
+}
+
 /// True if an analysis that takes loops to keep what they start with finds a constant.
 static bool startsAsConstant(Value value, DenseMap<Value, bool> &seen) {
   auto [known, fresh] = seen.try_emplace(value, false);
   if (!fresh) return known->second;
-  auto found = [&](bool constant) { return seen[value] = constant; };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    unsigned number = argument.getArgNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) return found(number != 0 && startsAsConstant(loop.getInits()[number - 1], seen));
-    auto loop = dyn_cast<scf::WhileOp>(parent);
-    if (!loop) return false;
-    bool before = argument.getOwner() == loop.getBeforeBody();
-    return found(startsAsConstant(before ? loop.getInits()[number] : loop.getConditionOp().getArgs()[number], seen));
-  }
-  Operation *op = value.getDefiningOp();
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(op)) return found(startsAsConstant(loop.getInits()[number], seen));
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) return found(startsAsConstant(loop.getConditionOp().getArgs()[number], seen));
-  if (!isa<ConstantOp, BroadcastOp, UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp>(op)) return false;
-  return found(llvm::all_of(op->getOperands(), [&](Value operand) { return startsAsConstant(operand, seen); }));
-}
-
-/// The integer that a value is in every lane.
-static std::optional<APInt> integerEverywhere(Value value) {
-  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getValue();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant ? std::optional(cast<IntegerAttr>(constant.getValue()).getValue()) : std::nullopt;
+  bool constant = false;
+  if (Value start = startOf(value)) constant = startsAsConstant(start, seen);
+  else if (Operation *op = value.getDefiningOp();
+           isa_and_nonnull<ConstantOp, BroadcastOp, UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp>(op))
+    constant = llvm::all_of(op->getOperands(), [&](Value operand) { return startsAsConstant(operand, seen); });
+  return seen[value] = constant;
 }
 
 void MathLegalizer::binary(BinaryOp op) {
@@ -163,8 +156,8 @@ void MathLegalizer::binary(BinaryOp op) {
   if (!isa<FloatType>(element)) {
     if (kind != BinaryKind::FloorDiv && kind != BinaryKind::Mod) return;
     Value divisor = op.getRhs();
-    if (std::optional<APInt> known = integerEverywhere(divisor)) {
-      if (known->isZero()) replace(op, divisor);
+    if (auto known = dyn_cast_or_null<IntegerAttr>(constantEverywhere(divisor))) {
+      if (known.getValue().isZero()) replace(op, divisor);
       return;
     }
     DenseMap<Value, bool> seen;

@@ -25,7 +25,6 @@ private:
   void variant(ProgramOp program, ArrayRef<ExprAttr> conditions);
   void narrowCondition(ArrayRef<ExprAttr> bounds);
   void configurations(ProgramOp program);
-  SmallVector<std::pair<size_t, ExprAttr>> rowConditions(ProgramOp program);
   void where(ProgramOp program);
   void descriptors(ProgramOp program);
   void workspaces(ProgramOp program);
@@ -36,6 +35,7 @@ private:
   KernelOp kernel;
   ModuleNames &scope;
   RowCondition rowCondition;
+  bool choosesRow = false; // some variant has rows that are not for every call
   TextStream out;
 };
 } // namespace
@@ -94,19 +94,14 @@ void LaunchTable::configurations(ProgramOp program) {
   out.line("],");
 }
 
-// Rows that not every call of the variant takes.
-SmallVector<std::pair<size_t, ExprAttr>> LaunchTable::rowConditions(ProgramOp program) {
-  SmallVector<std::pair<size_t, ExprAttr>> found;
-  if (ConfigurationSetAttr set = program.getConfigurationsAttr())
-    for (auto [index, row] : llvm::enumerate(set.getRows().getAsRange<DenseI64ArrayAttr>()))
-      if (ExprAttr condition = rowCondition(program, row.asArrayRef())) found.push_back({index, condition});
-  return found;
-}
-
 // where={4: lambda N, **_: N <= 8192}: the calls for which a row is meant, if not for all
 void LaunchTable::where(ProgramOp program) {
-  SmallVector<std::pair<size_t, ExprAttr>> conditions = rowConditions(program);
+  SmallVector<std::pair<size_t, ExprAttr>> conditions;
+  if (ConfigurationSetAttr set = program.getConfigurationsAttr())
+    for (auto [index, row] : llvm::enumerate(set.getRows().getAsRange<DenseI64ArrayAttr>()))
+      if (ExprAttr condition = rowCondition(program, row.asArrayRef())) conditions.push_back({index, condition});
   if (conditions.empty()) return;
+  choosesRow = true;
   out.line("where={");
   {
     TextStream::Indent indent(out);
@@ -289,18 +284,17 @@ void LaunchTable::launch() {
   std::string constants = scope.local("constants"), grid = scope.local("grid"), arguments = scope.local("arguments");
   auto table = [&](StringRef field) { return variant + "[\"" + field.str() + "\"](**" + values + ", **" + constants + ")"; };
   auto optional = [&](StringRef field) { return table(field) + " if \"" + field.str() + "\" in " + variant + " else ():"; };
-  bool chosen = false;
-  kernel.walk([&](ProgramOp program) { chosen |= !rowConditions(program).empty(); });
-  out.line("def " + scope.launch().str() + "(" + list + (chosen ? ", row=None):" : ", row=0):"));
+  out.line("def " + scope.launch().str() + "(" + list + (choosesRow ? ", row=None):" : ", row=0):"));
   TextStream::Indent indent(out);
-  out.line(chosen ? "\"\"\"One launch on torch tensors: the variant that the extents choose, its `row` or the first meant for them.\"\"\""
-                  : "\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
+  out.line(choosesRow
+               ? "\"\"\"One launch on torch tensors: the variant that the extents choose, its `row` or the first meant for them.\"\"\""
+               : "\"\"\"One launch on torch tensors with configuration `row` of the variant that the extents choose.\"\"\"");
   SmallVector<std::string> bindings;
   for (const std::string &name : scope.arguments())
     bindings.push_back(name + "=" + name);
   out.line(values + " = dict(" + llvm::join(bindings, ", ") + ") | symbols(" + list + ")");
   out.line(variant + " = next(v for v in VARIANTS if v[\"guard\"](**" + values + "))");
-  if (chosen) {
+  if (choosesRow) {
     std::string where = scope.local("where");
     out.line("if row is None:");
     TextStream::Indent body(out);

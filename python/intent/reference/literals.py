@@ -29,23 +29,12 @@ def _require(name, left, right):
         raise LanguageError("the compile-time integer does not fit 128 bits")
 
 
-def _binary(name):
-    compute = getattr(int, f"__{name}__")
+def _binary(name, reflected=False):
+    compute = getattr(int, f"__{'r' * reflected}{name}__")
 
     def applied(self, other, *modulus):
         if isinstance(other, (int, float)):
-            _require(name, self, other)
-        return _checked(compute(self, other, *modulus))
-
-    return applied
-
-
-def _reflected(name):
-    compute = getattr(int, f"__r{name}__")
-
-    def applied(self, other, *modulus):
-        if isinstance(other, (int, float)):
-            _require(name, other, self)
+            _require(name, *((other, self) if reflected else (self, other)))
         return _checked(compute(self, other, *modulus))
 
     return applied
@@ -64,7 +53,7 @@ class Literal(int):
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
     setattr(Literal, f"__{_name}__", _binary(_name))
-    setattr(Literal, f"__r{_name}__", _reflected(_name))
+    setattr(Literal, f"__r{_name}__", _binary(_name, reflected=True))
 for _name in ("neg", "pos", "invert"):
     setattr(Literal, f"__{_name}__", _unary(_name))
 

@@ -223,25 +223,25 @@ OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-// The constant that a value is in every lane.
-static IntegerAttr everywhere(Value value) {
+TypedAttr intent::block::constantEverywhere(Value value) {
   while (auto broadcast = value.getDefiningOp<BroadcastOp>())
     value = broadcast.getValue();
   auto constant = value.getDefiningOp<ConstantOp>();
-  return constant ? dyn_cast<IntegerAttr>(constant.getValue()) : IntegerAttr();
+  return constant ? constant.getValue() : TypedAttr();
 }
+
+static IntegerAttr integerEverywhere(Value value) { return dyn_cast_or_null<IntegerAttr>(constantEverywhere(value)); }
 
 // Index arithmetic on constants and neutral elements, and conditions; other types keep the author's operation.
 OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
-  if (getResult().getType().isInteger(1) && (getKind() == BinaryKind::And || getKind() == BinaryKind::Or))
-    for (auto [side, other] : {std::pair(adaptor.getLhs(), getRhs()), std::pair(adaptor.getRhs(), getLhs())})
-      if (auto known = dyn_cast_or_null<IntegerAttr>(side)) {
-        if (known.getValue().isZero() == (getKind() == BinaryKind::And)) return known;
-        return other;
-      }
   if (elementType(getResult().getType()).isInteger(1) && (getKind() == BinaryKind::And || getKind() == BinaryKind::Or))
-    for (auto [side, other] : {std::pair(getLhs(), getRhs()), std::pair(getRhs(), getLhs())})
-      if (IntegerAttr known = everywhere(side)) return known.getValue().isZero() == (getKind() == BinaryKind::And) ? side : other;
+    for (auto [given, side, other] : {std::tuple(adaptor.getLhs(), getLhs(), getRhs()), std::tuple(adaptor.getRhs(), getRhs(), getLhs())}) {
+      auto known = dyn_cast_or_null<IntegerAttr>(given); // of a scalar
+      IntegerAttr lanes = known ? known : integerEverywhere(side);
+      if (!lanes) continue;
+      if (lanes.getValue().isZero() != (getKind() == BinaryKind::And)) return other;
+      return known ? OpFoldResult(known) : OpFoldResult(side);
+    }
   if (!getResult().getType().isIndex()) return {};
   auto constant = [](Attribute a) -> std::optional<int64_t> {
     auto integer = dyn_cast_or_null<IntegerAttr>(a);
@@ -333,7 +333,7 @@ struct ScaledAccumulator : OpRewritePattern<BinaryOp> {
 struct KnownChoice : OpRewritePattern<SelectOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const final {
-    IntegerAttr condition = everywhere(op.getCondition());
+    IntegerAttr condition = integerEverywhere(op.getCondition());
     if (!condition && op.getTrueValue() != op.getFalseValue()) return failure();
     rewriter.replaceOp(op, condition && condition.getValue().isZero() ? op.getFalseValue() : op.getTrueValue());
     return success();
@@ -358,7 +358,7 @@ private:
     auto product = value.getDefiningOp<BinaryOp>();
     if (!product || product.getKind() != BinaryKind::Mul) return {};
     for (auto [side, other] : {std::pair(product.getLhs(), product.getRhs()), std::pair(product.getRhs(), product.getLhs())})
-      if (IntegerAttr factor = everywhere(side); factor && factor.getValue().isAllOnes()) return other;
+      if (IntegerAttr factor = integerEverywhere(side); factor && factor.getValue().isAllOnes()) return other;
     return {};
   }
 };

@@ -44,6 +44,9 @@ llvm::SmallVector<unsigned, 4> axisList(mlir::ArrayAttr lists, unsigned i);
 /// Canonicalisation of control leaves constants and choices of the arith dialect: they become operations of this one.
 void adoptArithmetic(mlir::Operation *root);
 
+/// The constant that a value is in every lane; null if it is none.
+mlir::TypedAttr constantEverywhere(mlir::Value value);
+
 /// The combine of a one-component reduce if its region is a single element-wise operation on both
 /// arguments in order: what a provider may print as its native sum, product, maximum...
 std::optional<BinaryKind> builtinCombine(mlir::Region &combine);
